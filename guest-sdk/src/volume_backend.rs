@@ -80,7 +80,7 @@ mod failure;
 mod memo;
 
 pub use self::attach::{attach, detach, expand};
-pub use self::cloud::{Attaching, Making, VolumeBackend, VolumePauses, get};
+pub use self::cloud::{Attaching, Making, VolumeBackend, VolumePauses, get, gone};
 pub use self::create::create;
 pub use self::delete::{abandon, delete};
 pub use self::failure::tell_failure;

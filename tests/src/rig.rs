@@ -40,7 +40,7 @@ pub enum Controller {
     /// The volume-provisioner.
     VolumeProvisioner(volume_provisioner::Options),
     /// The volume-attacher.
-    VolumeAttacher,
+    VolumeAttacher(volume_attacher::Options),
     /// The node-ipam-controller.
     NodeIpam(node_ipam::Options),
     /// The node-ipam-controller that takes networks from the cloud.
@@ -77,6 +77,12 @@ impl From<volume_provisioner::Options> for Controller {
     }
 }
 
+impl From<volume_attacher::Options> for Controller {
+    fn from(options: volume_attacher::Options) -> Controller {
+        Controller::VolumeAttacher(options)
+    }
+}
+
 impl From<node_ipam::Options> for Controller {
     fn from(options: node_ipam::Options) -> Controller {
         Controller::NodeIpam(options)
@@ -93,7 +99,7 @@ impl Controller {
             Controller::Route(options) => route::new(context, cloud, options),
             Controller::PersistentVolumeLabel => persistent_volume_labels::new(context, cloud),
             Controller::VolumeProvisioner(options) => volume_provisioner::new(context, cloud, options),
-            Controller::VolumeAttacher => volume_attacher::new(context, cloud),
+            Controller::VolumeAttacher(options) => volume_attacher::new(context, cloud, options),
             Controller::NodeIpam(options) => node_ipam::new(context, options).ok(),
             Controller::NodeIpamFromCloud(options) => node_ipam::new_from_cloud(context, cloud, options),
         };

@@ -217,6 +217,21 @@ pub fn get<B: VolumeBackend>(backend: &B, handle: &str) -> Result<Option<CloudVo
     Ok(backend.find(handle)?.map(|it| backend.volume(&it)))
 }
 
+/// The answer about a volume that no read by its handle has found: one late server may have said so each time. It is gone only if the list of
+/// all volumes lacks it, too.
+///
+/// # Errors
+///
+/// [`Error::Unavailable`] where the list has it.
+pub fn gone<L>(handle: &str, is_listed: bool) -> Result<Option<L>> {
+    if is_listed {
+        return Err(Error::unavailable(format_args!(
+            "the cloud lists volume {handle}, and does not find it: it is asked again"
+        )));
+    }
+    Ok(None)
+}
+
 /// The volume behind a handle that Kubernetes has; `None` if there is none.
 ///
 /// # Errors

@@ -192,14 +192,14 @@ impl VolumeBackend for VolumeCall {
         let actions = api::actions(handle)?;
         match (api::find(handle)?, actions) {
             (Some(volume), Some(actions)) => Ok(Some(LiveVolume { volume, actions })),
-            (None, None) => gone(handle),
+            (None, None) => volume_backend::gone(handle, api::is_listed(handle)?),
             // One of the two may be late.
             (Some(_), None) => Err(Error::unavailable(format_args!(
                 "the cloud shows volume {handle}, and no actions on it: it is asked again"
             ))),
             (None, Some(actions)) => match api::find(handle)? {
                 Some(volume) => Ok(Some(LiveVolume { volume, actions })),
-                None => gone(handle),
+                None => volume_backend::gone(handle, api::is_listed(handle)?),
             },
         }
     }
@@ -262,16 +262,6 @@ impl VolumeBackend for VolumeCall {
         live.tell_failure(&change, |it| *it == Change::Done(()));
         change
     }
-}
-
-/// The answer about a volume that was not found: one late server may have said so each time, and the list of all volumes has to lack it, too.
-fn gone(handle: &str) -> Result<Option<LiveVolume>> {
-    if api::is_listed(handle)? {
-        return Err(Error::unavailable(format_args!(
-            "the cloud lists volume {handle}, and does not find it: it is asked again"
-        )));
-    }
-    Ok(None)
 }
 
 /// The mark of ownership in a description.

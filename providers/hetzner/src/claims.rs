@@ -205,12 +205,15 @@ impl VolumeBackend for ClaimCall {
         let actions = actions::of_volume(id)?;
         match (api::find(id)?, actions) {
             (Some(volume), Some(actions)) => Ok(Some(VolumeWithActions { volume, actions })),
-            (None, None) => Ok(None),
+            (None, None) => volume_backend::gone(handle, api::is_listed(id)?),
             // One of the two may be late.
             (Some(_), None) => Err(Error::unavailable(format_args!(
                 "the cloud shows volume {handle}, and no actions on it: it is asked again"
             ))),
-            (None, Some(actions)) => Ok(api::find(id)?.map(|volume| VolumeWithActions { volume, actions })),
+            (None, Some(actions)) => match api::find(id)? {
+                Some(volume) => Ok(Some(VolumeWithActions { volume, actions })),
+                None => volume_backend::gone(handle, api::is_listed(id)?),
+            },
         }
     }
 

@@ -7,11 +7,14 @@
 //!     goes       ■ plan::holds, of all others ► detach ► … done ► the finalizer goes
 //! ```
 //!
-//! While the cloud is at work on many, one list of volumes says which are worth a question (`poll`).
+//! While the cloud is at work on many, one list of volumes says which are worth a question (`poll`). Now and then it says which of those that
+//! are attached seem to have left their machines, and are looked at (`lost`).
 //!
 //! Nothing is detached but what such an object was begun with, only when that is deleted or names something else by now, and not
 //! while another one holds the same volume at the same machine.
 
+mod drift;
+mod lost;
 mod names;
 mod pending;
 mod plan;
@@ -21,6 +24,7 @@ mod turns;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use cloud_provider::{Cloud, CloudVolumes, Identity};
 use k8s_openapi::api::core::v1::PersistentVolume;
@@ -31,6 +35,7 @@ use kube::runtime::watcher::Event;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::account::changed;
 use crate::context::{Context, Task};
@@ -44,7 +49,7 @@ use crate::watch;
 use crate::watched::{WatchWriter, Watched};
 use crate::worker::{self, random};
 
-use self::names::NamesNear;
+use self::names::{NamesNear, WokenNodes};
 use self::pending::PendingAttachments;
 use self::turns::Turns;
 
@@ -58,6 +63,19 @@ const WORKERS: usize = 20;
 const ATTACHMENT: &str = "attachment/";
 const VOLUME: &str = "volume/";
 
+/// How this controller works.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How often it looks whether attached volumes are still where they were attached.
+    pub look_period: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { look_period: Duration::from_mins(10) }
+    }
+}
+
 /// The state that the parts of this controller share.
 struct VolumeAttacher {
     client: kube::Client,
@@ -69,6 +87,7 @@ struct VolumeAttacher {
     csi_nodes: Watched<CSINode>,
     csi_drivers: Watched<CSIDriver>,
     near: Mutex<NamesNear>,
+    woken: Mutex<WokenNodes>,
     /// Whether all is known that there was at the start. Before that each attachment is in the queue because it is there, and what else is
     /// there adds none.
     is_synced: AtomicBool,
@@ -80,13 +99,14 @@ struct VolumeAttacher {
     identity: Arc<dyn Identity>,
     events: VolumeEvents,
     queue: Arc<WorkQueue>,
+    options: Options,
 }
 
 type AttacherWriters =
     (WatchWriter<VolumeAttachment>, WatchWriter<PersistentVolume>, WatchWriter<CSINode>, WatchWriter<CSIDriver>);
 
 /// The controller, unless the cloud has no volumes. When it ends, what is being worked on is finished first.
-pub fn new(context: &Context, cloud: &Cloud) -> Option<Task> {
+pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
     let volumes = context.account.guard(cloud.clone()).volumes.clone()?;
     let client = context.client.clone();
     let (attachments, attachment_writer) = Watched::new();
@@ -102,6 +122,7 @@ pub fn new(context: &Context, cloud: &Cloud) -> Option<Task> {
         csi_nodes,
         csi_drivers,
         near: Mutex::default(),
+        woken: Mutex::default(),
         is_synced: AtomicBool::new(false),
         turns: Mutex::default(),
         pending: Mutex::default(),
@@ -110,6 +131,7 @@ pub fn new(context: &Context, cloud: &Cloud) -> Option<Task> {
         identity: cloud.identity.clone(),
         events: VolumeEvents::new(context.events.recorder(COMPONENT)),
         queue: Arc::new(WorkQueue::new(context.metrics.queue(QUEUE), Limits::per_key(), random)),
+        options,
     };
     let liveness = Liveness::default();
     let writers = (attachment_writer, volume_writer, node_writer, driver_writer);
@@ -146,6 +168,7 @@ impl VolumeAttacher {
         self.is_synced.store(true, Ordering::Release);
         background.spawn(self.clone().retry_with_new_credentials());
         background.spawn(self.clone().read_lists());
+        background.spawn(self.clone().look_after_attached());
         let queue = self.queue.clone();
         worker::run(self, queue, WORKERS, background, &liveness, shutdown).await;
     }
@@ -155,8 +178,11 @@ impl VolumeAttacher {
             for change in self.attachments.apply(event, &mut writer) {
                 self.near.lock().change(change.before.as_deref(), change.after.as_deref());
                 let Some(after) = change.after else {
-                    if let Some(before) = change.before.filter(|it| it.spec.attacher == self.driver()) {
-                        self.has_gone(&before);
+                    let Some(before) = change.before else { continue };
+                    match before.spec.attacher == self.driver() {
+                        true => self.has_gone(&before),
+                        // It has named its PersistentVolume, too, which may have waited for that alone.
+                        false => self.look_at_volume(&before),
                     }
                     continue;
                 };
@@ -181,7 +207,7 @@ impl VolumeAttacher {
                 let Some(after) = change.after else { continue };
                 let name = after.name_any();
                 if change.before.is_none() {
-                    self.add_named(|near| near.of_volume(&name));
+                    self.add_named(|near| near.of_volume(&name), true);
                 }
                 if plan::is_let_go(&after, false, &self.driver()) {
                     self.queue.add(&format!("{VOLUME}{name}"));
@@ -199,8 +225,12 @@ impl VolumeAttacher {
                 let id = |node: &Option<Arc<CSINode>>| {
                     node.as_ref().and_then(|it| plan::node_id(it, &driver)).map(str::to_owned)
                 };
-                if let Some(node) = change.after.as_ref().filter(|_| id(&change.before) != id(&change.after)) {
-                    self.add_named(|near| near.of_node(&node.name_any()));
+                let now = id(&change.after);
+                if let Some(node) = change.after.as_ref().filter(|_| now.is_some() && now != id(&change.before)) {
+                    let name = node.name_any();
+                    let is_due =
+                        self.is_synced.load(Ordering::Acquire) && self.woken.lock().wake(&name, Instant::now());
+                    self.add_named(|near| near.of_node(&name), is_due);
                 }
             }
         };
@@ -238,9 +268,7 @@ impl VolumeAttacher {
         let driver = self.driver();
         let handle_of = |it: &VolumeAttachment| plan::handle(it, self.volume_of(it).as_deref(), &driver);
         let (volume, handle) = (plan::volume_name(gone), handle_of(gone));
-        if let Some(volume) = volume {
-            self.queue.add(&format!("{VOLUME}{volume}"));
-        }
+        self.look_at_volume(gone);
         // There was no room at the node, or the volume was elsewhere. Two PersistentVolumes may be of one volume.
         let is_near = |other: &VolumeAttachment| {
             other.spec.node_name == gone.spec.node_name
@@ -250,6 +278,13 @@ impl VolumeAttacher {
         let is_waiting =
             |it: &VolumeAttachment| it.metadata.uid != gone.metadata.uid && plan::is_due(it, &driver) && is_near(it);
         self.attachments.all().iter().filter(|it| is_waiting(it)).for_each(|it| self.add(it));
+    }
+
+    /// The PersistentVolume that an attachment has named may be let go.
+    fn look_at_volume(&self, gone: &VolumeAttachment) {
+        if let Some(volume) = plan::volume_name(gone) {
+            self.queue.add(&format!("{VOLUME}{volume}"));
+        }
     }
 
     /// Whatever an attachment has held is others' now.
@@ -263,14 +298,19 @@ impl VolumeAttacher {
         self.queue.add(&format!("{ATTACHMENT}{}", attachment.name_any()));
     }
 
-    /// Adds those of these names that are not as they should be.
-    fn add_named(&self, names: impl FnOnce(&NamesNear) -> Vec<String>) {
+    /// Adds those of these names that are not as they should be: at once, or once their own pauses end.
+    fn add_named(&self, names: impl FnOnce(&NamesNear) -> Vec<String>, at_once: bool) {
         if !self.is_synced.load(Ordering::Acquire) {
             return;
         }
         let (names, driver) = (names(&self.near.lock()), self.driver());
         let found = names.iter().filter_map(|it| self.attachments.get(it));
-        found.filter(|it| plan::is_due(it, &driver)).for_each(|it| self.add(&it));
+        for attachment in found.filter(|it| plan::is_due(it, &driver)) {
+            match at_once {
+                true => self.add(&attachment),
+                false => self.queue.add_unless_paused(&format!("{ATTACHMENT}{}", attachment.name_any())),
+            }
+        }
     }
 
     /// Adds all that are not as they should be.

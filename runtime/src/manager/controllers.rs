@@ -114,7 +114,7 @@ pub(super) fn new(
         ControllerName::Service => service::new(context, cloud, settings.into()),
         ControllerName::PersistentVolumeLabel => persistent_volume_labels::new(context, cloud),
         ControllerName::VolumeProvisioner => volume_provisioner::new(context, cloud, settings.into()),
-        ControllerName::VolumeAttacher => volume_attacher::new(context, cloud),
+        ControllerName::VolumeAttacher => volume_attacher::new(context, cloud, volume_attacher::Options::default()),
         // It is made by its own rules, beside the Leases that it needs.
         ControllerName::NodeIpam => None,
         ControllerName::Route => route::new(context, cloud, route::Options { lease, ..settings.into() }),

@@ -181,7 +181,7 @@ async fn a_full_server_and_a_full_location_are_told() {
     rig.cloud.behave(|it| (it.volumes_per_server, it.failing) = (16, Some("attach_volume")));
     let begun = volumes.attach(&volume, "1", &AttachMode::default()).await.answer;
     assert!(matches!(begun, Ok(VolumeAttachment::Pending(_))), "{begun:?}");
-    // The next two see it run, and the third that it has failed.
+    // The next one sees it run, and the one after that it has failed.
     let step = async || volumes.attach(&volume, "1", &AttachMode::default()).await.events;
     let told = settled(step, Vec::is_empty).await;
     assert_eq!(told.iter().map(|it| it.reason.as_str()).collect::<Vec<_>>(), ["VolumeActionFailed"]);

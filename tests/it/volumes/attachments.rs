@@ -8,13 +8,14 @@ use std::time::Duration;
 use cloud_provider::{
     CloudVolume, Error, PendingVolume, VolumeAttachment as Attachment, VolumeDescription, VolumePage,
 };
+use controllers::volume_attacher;
 use k8s_openapi::api::core::v1::{Node, PersistentVolume, Pod};
 use k8s_openapi::api::storage::v1::{CSINode, VolumeAttachment};
 use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, from_value, json};
 use tests::control_plane::Cluster;
-use tests::rig::{Controller, Rig};
+use tests::rig::Rig;
 use tests::wait;
 
 use crate::provisioner::{DRIVER, VolumeCloud, claims, cluster, event, made, node};
@@ -26,7 +27,7 @@ const CONTROLLERS: &str = "--controllers=persistentvolume-binder-controller,pers
                            serviceaccount-controller";
 
 fn start(cluster: &Cluster, cloud: &Arc<VolumeCloud>) -> Rig {
-    Rig::start(cluster, cloud, Controller::VolumeAttacher)
+    Rig::start(cluster, cloud, volume_attacher::Options::default())
 }
 
 fn attachments(cluster: &Cluster) -> Api<VolumeAttachment> {
@@ -289,6 +290,65 @@ async fn many_attachments_that_take_long_are_read_in_one_list() {
     for name in &names {
         seen(&cluster, name, is_attached).await;
     }
+}
+
+/// Waits until there are three more questions.
+async fn thrice_more(what: &str, asked: impl Fn() -> usize) {
+    let before = asked();
+    wait::until(what, async || (asked() >= before + 3).then_some(())).await;
+}
+
+/// The list says so first, the volume alone then. Neither alone is believed, nor what a list lacks.
+///
+/// Cases: csi 64
+#[tokio::test]
+async fn a_volume_that_was_taken_away_is_attached_again() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    cloud.script.describes_claimed_volumes(VolumeDescription {
+        driver: DRIVER.to_owned(),
+        list_page_size: 500,
+        get_batch_size: 1,
+        ..VolumeDescription::default()
+    });
+    let [is_unlisted, has_left] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+    let shown = |is_away: bool| CloudVolume {
+        handle: "pv-1".to_owned(),
+        attached_to: if is_away { Vec::new() } else { vec!["n1".to_owned()] },
+        ..CloudVolume::default()
+    };
+    let (listed, known) = (is_unlisted.clone(), has_left.clone());
+    cloud.script.attach_volume.answers(move |_| {
+        listed.store(false, Ordering::SeqCst);
+        known.store(false, Ordering::SeqCst);
+        Ok(Attachment::Ready(Vec::new())).into()
+    });
+    let known = has_left.clone();
+    cloud.script.get_volumes.answers(move |_| vec![Ok(Some(shown(known.load(Ordering::SeqCst))))].into());
+    let options = volume_attacher::Options { look_period: Duration::from_millis(50) };
+    let _rig = Rig::start(&cluster, &cloud, options);
+    persistent(&cluster, "pv-1").await;
+    attach(&cluster, "pv-1", "n1").await;
+    seen(&cluster, "pv-1", is_attached).await;
+    thrice_more("the list lacks it", || cloud.script.list_volumes.asked()).await;
+    assert_eq!((cloud.script.get_volumes.asked(), cloud.script.attach_volume.asked()), (0, 1));
+
+    is_unlisted.store(true, Ordering::SeqCst);
+    let listed = is_unlisted.clone();
+    cloud.script.list_volumes.answers(move |_| {
+        let volumes = vec![shown(listed.load(Ordering::SeqCst))];
+        Ok(VolumePage { volumes, ..VolumePage::default() }).into()
+    });
+    thrice_more("the list alone says that it has left", || cloud.script.get_volumes.asked()).await;
+    assert_eq!(cloud.script.attach_volume.asked(), 1);
+
+    has_left.store(true, Ordering::SeqCst);
+    let told = event(&cluster, "pv-1", "VolumeLeftMachine").await;
+    assert!(told.message.unwrap().contains("volume pv-1 is not at machine n1 any more"));
+    wait::until("it is attached again", async || (cloud.script.attach_volume.asked() == 2).then_some(())).await;
+    seen(&cluster, "pv-1", is_attached).await;
+    thrice_more("it stays", || cloud.script.list_volumes.asked()).await;
+    assert_eq!((cloud.script.attach_volume.asked(), detached(&cloud).len()), (2, 0));
 }
 
 /// A machine holds up others while an attachment is pending at it, and nothing else does.

@@ -51,6 +51,11 @@ pub(crate) fn find<V: DeserializeOwned>(id: u64) -> Result<Option<V>> {
     API.get(["volumes", &id.to_string()]).find_in("volume")
 }
 
+/// Whether the list of all volumes has one with this id.
+pub(crate) fn is_listed(id: u64) -> Result<bool> {
+    PAGES.find(&sorted(), FIELD, "id", &json!(id)).map(|it| it.is_some())
+}
+
 /// The places of all volumes of the project.
 pub(crate) fn all() -> Result<Vec<LocatedVolume>> {
     PAGES.all(&sorted(), FIELD)

@@ -295,6 +295,33 @@ fn volumes_of_others_in_use_or_protected_are_not_deleted() {
 }
 
 #[test]
+fn volumes_are_gone_when_three_reads_say_so() {
+    let gone = KnownVolume::of("4719");
+    let (answer, requests, _) = call(FakeProject::default(), || <Hetzner as Volumes>::delete(&gone));
+    assert_eq!((answer, requests.len()), (Ok(VolumeDeletion::Done), 3), "{requests:?}");
+    // The project lists a volume, and knows it or its actions or neither.
+    let seen = |is_listed: bool, has_actions: bool| {
+        let host = Host::new().setting("volumes", "true").answers(move |request| {
+            let path: Vec<_> = request.path.iter().map(String::as_str).collect();
+            Ok(match &path[..] {
+                ["volumes"] if is_listed => page("volumes", vec![json!({ "id": 4719 })]),
+                ["volumes"] => page("volumes", Vec::new()),
+                [.., "actions"] if has_actions => page("actions", Vec::new()),
+                _ => refusal(404, "not_found"),
+            })
+        });
+        (host.run(|| <Hetzner as Volumes>::get(&gone.handle)), host.requests().len())
+    };
+    assert_eq!((seen(false, false), seen(false, true)), ((Ok(None), 3), (Ok(None), 4)), "it is asked for again");
+    // A server that is late answers each time, and another one lists it.
+    for (has_actions, expected) in [(false, 3), (true, 4)] {
+        let (late, requests) = seen(true, has_actions);
+        assert!(matches!(&late, Err(Error::Unavailable(why)) if why.contains("lists volume")), "{late:?}");
+        assert_eq!(requests, expected);
+    }
+}
+
+#[test]
 fn a_creation_that_failed_is_taken_away_and_made_again() {
     let name = desired().name;
     let labels = json!({ "managed-by": "csi-driver", "pv-name": name });

@@ -84,7 +84,11 @@ pub(crate) fn volume_is_where_it_says(transcript: &Transcript) -> PromiseJudgeme
                 ClaimPhase::Detach => seen.as_ref().is_some_and(|it| !it.is_changing) && !is_here,
                 ClaimPhase::Delete => seen.is_none(),
             };
-            (!is_right).then(|| format!("after {phase}, get answers {seen:?}"))
+            if !is_right {
+                return Some(format!("after {phase}, get answers {seen:?}"));
+            }
+            let left = part.named.filter(|it| part.phase == ClaimPhase::Delete && *it > 0)?;
+            Some(format!("after {phase} the list still has {left} of its name"))
         })
     })
 }

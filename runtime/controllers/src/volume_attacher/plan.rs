@@ -160,7 +160,8 @@ pub(super) fn holds(other: &VolumeAttachment, near: KnownFacts<'_>, taken: Taken
     stays(other, driver) && is_held && handle(other, near.volume, driver).is_some_and(|it| it == volume.handle)
 }
 
-fn stays(attachment: &VolumeAttachment, driver: &str) -> bool {
+/// Whether an attachment of this driver is not being deleted.
+pub(super) fn stays(attachment: &VolumeAttachment, driver: &str) -> bool {
     attachment.spec.attacher == driver && attachment.metadata.deletion_timestamp.is_none()
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::Error as CloudError;
+use cloud_provider::{Error as CloudError, VolumePage};
 use tokio::time::timeout;
 use tracing::debug;
 
@@ -14,7 +14,7 @@ use crate::cloud_call::{CALL, late};
 use crate::error::{LONGEST_RETRY_AFTER, chain};
 
 /// The most pages of one list.
-const PAGES: usize = 1_000;
+pub(super) const PAGES: usize = 1_000;
 
 impl VolumeAttacher {
     /// The cloud is at work on an attachment, and would be asked about it after this time. Returns when it is.
@@ -47,8 +47,7 @@ impl VolumeAttacher {
     async fn read_list(&self) -> Result<(), CloudError> {
         let (mut cursor, mut pages) = (None, 0);
         loop {
-            let asked = self.cloud.list(cursor.take(), self.cloud.description().list_page_size);
-            let page = timeout(CALL, asked).await.unwrap_or_else(|_| Err(late()).into()).answer?;
+            let page = self.page(cursor.take()).await?;
             pages += 1;
             let done = self.pending.lock().done(&page.volumes);
             done.iter().for_each(|it| self.queue.add(&format!("{ATTACHMENT}{it}")));
@@ -59,5 +58,11 @@ impl VolumeAttacher {
             }
             tokio::time::sleep(REST).await;
         }
+    }
+
+    /// One page of the list of volumes.
+    pub(super) async fn page(&self, cursor: Option<String>) -> Result<VolumePage, CloudError> {
+        let asked = self.cloud.list(cursor, self.cloud.description().list_page_size);
+        timeout(CALL, asked).await.unwrap_or_else(|_| Err(late()).into()).answer
     }
 }

@@ -74,7 +74,7 @@ impl VolumeAttacher {
     }
 
     /// An attachment as the API server knows it; `None` if it is gone, or another one has its name.
-    async fn live(&self, known: &VolumeAttachment) -> Result<Option<VolumeAttachment>, Error> {
+    pub(super) async fn live(&self, known: &VolumeAttachment) -> Result<Option<VolumeAttachment>, Error> {
         let live = answer(self.plain_attachment_api.get_opt(&known.name_any())).await;
         let live = live.map_err(|source| Error::Unread { what: "the VolumeAttachment", source })?;
         Ok(live.filter(|it| it.metadata.uid == known.metadata.uid))
@@ -336,7 +336,17 @@ impl VolumeAttacher {
     }
 
     async fn write_status(&self, attachment: &VolumeAttachment, status: Value) -> Result<(), Error> {
-        let patch = Patch::Merge(json!({ "metadata": { "uid": attachment.metadata.uid }, "status": status }));
+        self.patch_status(attachment, json!({ "uid": attachment.metadata.uid }), status).await
+    }
+
+    /// Changes the status of an attachment, if it is the one that `metadata` says.
+    pub(super) async fn patch_status(
+        &self,
+        attachment: &VolumeAttachment,
+        metadata: Value,
+        status: Value,
+    ) -> Result<(), Error> {
+        let patch = Patch::Merge(json!({ "metadata": metadata, "status": status }));
         let (name, params) = (attachment.name_any(), PatchParams::default());
         match answer(self.plain_attachment_api.patch_status(&name, &params, &patch)).await {
             Ok(_) => Ok(()),
@@ -364,7 +374,8 @@ impl VolumeAttacher {
     /// A PersistentVolume that is being deleted goes once no attachment names it.
     async fn sync_volume(&self, name: &str) -> Result<AttachProgress, Error> {
         let Some(volume) = self.volumes.get(name) else { return Ok(AttachProgress::Over) };
-        let is_named = !self.near.lock().of_volume(name).is_empty();
+        // All of a list are known at once, while those by name follow one after the other.
+        let is_named = self.attachments.all().iter().any(|it| plan::volume_name(it) == Some(name));
         if plan::is_let_go(&volume, is_named, &self.driver()) {
             self.guard_volume(&volume, false).await?;
         }
@@ -380,7 +391,7 @@ impl VolumeAttacher {
     }
 
     /// The object that a person looks at: the claim of the volume, else the volume, else the attachment.
-    fn about(&self, attachment: &VolumeAttachment) -> ObjectReference {
+    pub(super) fn about(&self, attachment: &VolumeAttachment) -> ObjectReference {
         let volume = self.volume_of(attachment);
         let claim = volume.as_ref().and_then(|it| it.spec.as_ref()?.claim_ref.clone());
         match (claim, volume) {

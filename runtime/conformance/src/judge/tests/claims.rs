@@ -38,7 +38,7 @@ fn story() -> ClaimStory {
             ClaimPhase::Attach => seen(&[HERE]),
             ClaimPhase::Delete => None,
         }),
-        named: Some(1),
+        named: Some(usize::from(phase != ClaimPhase::Delete)),
     };
     ClaimStory { trouble: None, parts: ClaimPhase::ALL.map(part).into(), elsewhere: Some(taken()), used: Some(taken()) }
 }
@@ -114,6 +114,8 @@ fn volumes_that_are_elsewhere_than_told_are_found() {
         let expected = format!("after {}, get answers {wrong:?}", ClaimPhase::ALL[phase].as_str());
         assert_eq!(sentences, [expected]);
     }
+    let left = of(|it| it.parts[3].named = Some(1));
+    assert_eq!(left, ["after delete the list still has 1 of its name"], "another one, which nobody knows");
     let at_work = SeenVolume { attached_to: Vec::new(), is_changing: true };
     assert_eq!(found(2, Some(at_work)).len(), 1, "it may come back");
 }
