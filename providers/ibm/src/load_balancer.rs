@@ -6,6 +6,7 @@ mod groups;
 mod members;
 mod names;
 mod ranges;
+mod rules;
 mod step;
 mod subnets;
 mod way_out;
@@ -282,8 +283,7 @@ impl Backend for IbmCall<'_> {
 
     /// Members alone. What was refused may be an annotation: those that choose nodes are read, and no other.
     fn follow_nodes(&self, live: &VpcBalancer) -> Result<Change<()>> {
-        let mut chosen = self.service.clone();
-        chosen.annotations.retain(|(key, _)| desired::chooses_nodes(key));
+        let chosen = desired::choosing_nodes(self.service);
         let Ok(mut desired) = DesiredVpcBalancer::of(&chosen, &self.account, false, Some(live)) else {
             return Ok(Change::Done(()));
         };

@@ -10,7 +10,8 @@ use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, Result};
 
 use super::annotations::{IP_TYPE, OUTBOUND};
-use super::ranges::{RULES_OF_ONE_CALL, SOON};
+use super::ranges::SOON;
+use super::rules;
 use crate::api::load_balancers::VpcBalancer;
 use crate::api::security_groups::{self as api, LiveVpcRule, NamedVpcRule, VpcRule, VpcSecurityGroup};
 use crate::settings::balancers::OUTBOUND_GROUP;
@@ -97,24 +98,11 @@ impl WayOut<'_> {
 
     fn put_right(&self, group: &VpcSecurityGroup, desired: &[NamedVpcRule]) -> Result<Option<Change<String>>> {
         let mark = self.mark();
-        let is_there = |it: &&NamedVpcRule| group.rules.iter().any(|live| live.rule == it.rule);
+        let is_there = |it: &&NamedVpcRule| group.rules.iter().any(|live| live.is(&it.rule));
         let is_extra =
-            |live: &&LiveVpcRule| live.name.starts_with(&mark) && desired.iter().all(|it| it.rule != live.rule);
+            |live: &&LiveVpcRule| live.name.starts_with(&mark) && desired.iter().all(|it| !live.is(&it.rule));
         let lacking = desired.iter().filter(|it| !is_there(it)).map(|it| api::add_rule(&group.id, it));
         let extra = group.rules.iter().filter(is_extra).map(|it| api::remove_rule(&group.id, &it.id));
-        let mut count = 0;
-        for write in lacking.take(RULES_OF_ONE_CALL) {
-            match write.change()? {
-                Change::Done(_) => count += 1,
-                Change::Busy(why) => return Ok(Some(Change::Busy(why))),
-            }
-        }
-        for write in extra.take(RULES_OF_ONE_CALL.saturating_sub(count)) {
-            match write.change_or_gone()? {
-                Change::Done(()) => count += 1,
-                Change::Busy(why) => return Ok(Some(Change::Busy(why))),
-            }
-        }
-        Ok((count > 0).then(|| Change::Done(format!("{count} rules of security group {} change", group.name))))
+        rules::write(group, lacking, extra)
     }
 }
