@@ -62,7 +62,7 @@ pub(crate) fn outline<'a>(memo: Option<&str>, list: &'a Snapshot) -> Option<&'a 
     item.outline.as_deref()
 }
 
-/// An outline that lists show, and when the first of them began that have shown it without another one between.
+/// An outline that lists show, and when the first of them began that have shown it with no other one and no write of ours between.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Outlined {
     outline: String,
@@ -70,10 +70,16 @@ pub(crate) struct Outlined {
 }
 
 impl Outlined {
-    /// After a list that began then and shows this one, if any.
-    pub(crate) fn after(before: Option<Self>, listed: Option<&str>, began: Instant) -> Option<Self> {
+    /// After a list that began then and shows this one, if any. `wrote`: when we changed the load balancer last. What was put right since a list
+    /// is not as that list showed it: who makes the same change once more must not be believed.
+    pub(crate) fn after(
+        before: Option<Self>,
+        listed: Option<&str>,
+        began: Instant,
+        wrote: Option<Instant>,
+    ) -> Option<Self> {
         let outline = listed?;
-        let same = before.filter(|it| it.outline == outline);
+        let same = before.filter(|it| it.outline == outline && wrote.is_none_or(|wrote| wrote < it.since));
         Some(same.unwrap_or_else(|| Self { outline: outline.to_owned(), since: began }))
     }
 
@@ -138,17 +144,21 @@ mod tests {
     #[test]
     fn outline_spares_questions_after_one_that_it_was_there_for() {
         let (start, hour) = (Instant::now(), Duration::from_hours(1));
-        let first = Outlined::after(None, Some("a"), start).unwrap();
+        let after = |before: &Outlined, listed, began| Outlined::after(Some(before.clone()), listed, began, None);
+        let first = Outlined::after(None, Some("a"), start, None).unwrap();
         assert!(!first.spares(start, start + hour), "it may have changed between that question and the list");
         let asked = start + hour;
-        let same = Outlined::after(Some(first.clone()), Some("a"), asked + hour).unwrap();
+        let same = after(&first, Some("a"), asked + hour).unwrap();
         assert_eq!(same, first);
         assert!(same.spares(asked, asked + 11 * hour) && !same.spares(asked, asked + 12 * hour));
-        let other = Outlined::after(Some(same.clone()), Some("b"), asked + hour).unwrap();
+        let other = after(&same, Some("b"), asked + hour).unwrap();
         assert!(!other.spares(asked, asked + hour) && other.spares(asked + 2 * hour, asked + 3 * hour));
-        let back = Outlined::after(Some(other), Some("a"), asked + 2 * hour).unwrap();
+        let back = after(&other, Some("a"), asked + 2 * hour).unwrap();
         assert!(!back.spares(asked + hour, asked + 2 * hour), "another one was there meanwhile");
-        assert_eq!(Outlined::after(Some(same), None, asked), None, "it is listed no more");
+        assert_eq!(after(&same, None, asked), None, "it is listed no more");
+        let repaired = Outlined::after(Some(first), Some("a"), asked + hour, Some(asked)).unwrap();
+        assert!(!repaired.spares(asked, asked + hour), "somebody may have made the same change once more");
+        assert!(repaired.spares(asked + 2 * hour, asked + 3 * hour));
     }
 
     #[test]

@@ -89,8 +89,9 @@ impl ServiceState {
 
     /// A list that began then shows it with this outline, if with any. Returns whether that spares it a question, if it is as desired.
     pub(crate) fn is_spared(&mut self, outline: Option<&str>, began: Instant, now: Instant) -> bool {
-        self.work.outlined = Outlined::after(self.work.outlined.take(), outline, began);
-        self.work.outlined.as_ref().zip(self.work.asked).is_some_and(|(it, asked)| it.spares(asked, now))
+        let work = &mut self.work;
+        work.outlined = Outlined::after(work.outlined.take(), outline, began, work.wrote);
+        work.outlined.as_ref().zip(work.asked).is_some_and(|(it, asked)| it.spares(asked, now))
     }
 
     /// A call about it has ended; `listed` is the revision that the newest list showed when it began, and when that list began.
@@ -239,7 +240,11 @@ mod tests {
         ask(&mut state, "small", ("1", start), false, start + 3 * hour);
         assert!(state.is_spared(Some("p"), start + 4 * hour, start + 4 * hour));
         assert!(!state.is_spared(Some("p"), start + 15 * hour, start + 15 * hour), "it is compared now and then");
-        assert!(!state.is_spared(None, start + 4 * hour, start + 4 * hour));
+        ask(&mut state, "small", ("1", start), true, start + 16 * hour);
+        assert!(!state.is_spared(Some("p"), start + 17 * hour, start + 17 * hour), "it was put right since that list");
+        ask(&mut state, "small", ("1", start), false, start + 18 * hour);
+        assert!(state.is_spared(Some("p"), start + 19 * hour, start + 19 * hour));
+        assert!(!state.is_spared(None, start + 19 * hour, start + 19 * hour));
         assert!(before.settle_before(&wanted("small"), &Arc::default(), "7".to_owned(), start + hour));
         assert!(!before.is_spared(Some("o"), start, start + hour), "no call of this process has compared it");
         assert!(!before.is_spared(Some("o"), start, start + 2 * hour));
