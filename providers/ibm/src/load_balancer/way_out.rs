@@ -7,7 +7,7 @@
 use std::fmt::Arguments;
 
 use aerostat_sdk::annotations::Annotations;
-use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, Result};
+use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, Result, SortedSet};
 
 use super::annotations::{IP_TYPE, OUTBOUND};
 use super::ranges::SOON;
@@ -24,14 +24,15 @@ pub(super) struct WayOut<'a> {
 }
 
 impl WayOut<'_> {
-    /// The ports that nodes are to reach. Nobody is asked.
+    /// The ports that nodes are to reach, each once. Nobody is asked.
     ///
     /// # Errors
     ///
     /// `invalid`, naming the annotation, for a port that the Service does not have, without public addresses, and without the setting.
-    pub(super) fn ports(&self) -> Result<Vec<u16>> {
+    pub(super) fn ports(&self) -> Result<SortedSet<u16>> {
         let annotations = Annotations::of(self.service);
-        let Some(ports) = annotations.read(&OUTBOUND)? else { return Ok(Vec::new()) };
+        let Some(ports) = annotations.read(&OUTBOUND)? else { return Ok(SortedSet::new()) };
+        let ports: SortedSet<u16> = ports.into_iter().collect();
         let refused = |why: Arguments<'_>| Err(Error::invalid(format_args!("annotation {}: {why}", OUTBOUND.name)));
         if self.group.is_none() {
             return refused(format_args!(

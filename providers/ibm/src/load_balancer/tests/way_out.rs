@@ -42,7 +42,7 @@ fn nodes_reach_their_load_balancer_by_rules_of_their_group() {
     assert_eq!(played.bodies()[1], rule(&format!("{MARK}80-169-48-0-1"), "169.48.0.1"));
     assert_eq!(played.settle(&mut service), [""; 0]);
 
-    service.annotations[0].1 = "443".to_owned();
+    service.annotations[0].1 = "443,443".to_owned();
     let written = played.settle(&mut service);
     assert_eq!((written.len(), &*written[0]), (2, RULES), "the new way comes first: {written:?}");
     assert_eq!(names(&played), ["by-hand", "443-169-48-0-1"]);
