@@ -217,7 +217,7 @@ impl Backend for IbmCall<'_> {
         let subnets = subnets::of_balancer(self.service, &self.settings, self.subnets()?, desired.is_network)?;
         let addresses = desired.addresses(self.service, &SortedSet::new());
         let resource_group = self.settings.resource_group(&self.account.account)?;
-        let mut groups = groups::of_service(self.service, &self.vpc, &self.settings.allowed_groups)?;
+        let mut groups = groups::of_service(self.service, &self.vpc, &self.account, &self.settings)?;
         let own = match self.own_group().for_new(desired.protocol)? {
             Ok(own) => own,
             Err(waits) => return Ok(waits),
