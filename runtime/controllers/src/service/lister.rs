@@ -130,7 +130,11 @@ impl Lister {
                     Some(Resync::AskAt(now))
                 }
                 Finding::Unknown if is_spared => None,
-                Finding::Unknown => Some(Resync::AskAt(now + place_in(period, &state.uid))),
+                // A list that comes early does not put off what an earlier one has planned.
+                Finding::Unknown => Some(Resync::AskAt(match state.resync() {
+                    Some(Resync::AskAt(planned)) => planned.min(now + place_in(period, &state.uid)),
+                    Some(Resync::Restore) | None => now + place_in(period, &state.uid),
+                })),
             };
             state.set_resync(resync);
             match resync {
