@@ -5,6 +5,8 @@ use crate::{InventoryDescription, InventoryItem, InventoryPage, InventoryState, 
 
 /// In an item's `extra`: that it is kept, and why.
 const KEPT: &str = "kept";
+/// In an item's `extra`: its outline.
+const OUTLINE: &str = "outline";
 
 /// The capability of a cloud that can list load balancers, beside [`LoadBalancers`](crate::LoadBalancers).
 pub trait LoadBalancerInventory {
@@ -75,6 +77,14 @@ impl InventoryItem {
     #[must_use]
     pub fn kept(mut self, why: impl Into<String>) -> Self {
         self.extra.push((KEPT.to_owned(), why.into()));
+        self
+    }
+
+    /// Says what the list shows of it, where that is not all that `ensure` looks at, and so no revision: another text whenever that has changed,
+    /// of at most 64 visible ASCII characters. While it stays the same, `ensure` is asked once in twelve hours.
+    #[must_use]
+    pub fn outline(mut self, outline: impl Into<String>) -> Self {
+        self.extra.push((OUTLINE.to_owned(), outline.into()));
         self
     }
 }

@@ -78,6 +78,10 @@ type Item struct {
 	Created *uint64
 	// What a later provider may say more. With `kept`, it is kept, for this reason: `delete` answered so for it and
 	// marked it, or the cloud protects it now. Then neither it nor what else has its owner is taken for an orphan.
+	//
+	// With `outline`, where there is no revision: another value whenever something has changed of what `ensure` looks at
+	// and this list shows, and only then. It proves less: while it stays, `ensure` is asked once in twelve hours and not
+	// in each period. At most 64 bytes.
 	Extra [][2]string
 }
 

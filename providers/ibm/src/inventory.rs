@@ -1,11 +1,14 @@
 //! The list of all load balancers whose names say that they are this cluster's. Anybody may choose such a name: it proves nothing.
 
 use aerostat_sdk::form::{Custom, Form as _};
+use aerostat_sdk::json::revision;
 use aerostat_sdk::{
     Ingress, InventoryDescription, InventoryItem, InventoryPage, InventoryState, LoadBalancerInventory, MarkedOwner,
     Proof, Result,
 };
+use serde_json::json;
 
+use crate::api::VpcId;
 use crate::api::lists::PAGE;
 use crate::api::load_balancers::{self as api, VpcBalancer};
 use crate::api::subnets;
@@ -42,7 +45,30 @@ fn item(live: &VpcBalancer, uid: &str) -> InventoryItem {
         _ => InventoryState::Changing,
     };
     item.ingress = vec![Ingress::hostname(&live.hostname)];
-    item
+    match outline(live) {
+        Some(outline) => item.outline(outline),
+        None => item,
+    }
+}
+
+/// What the list shows of what `ensure` looks at: which parts there are, and not what is in them. A pool that gets other members keeps its id, so
+/// that this is no revision. `None` where its own security group says who may come in: rules that somebody opens are found in each period.
+fn outline(live: &VpcBalancer) -> Option<String> {
+    if live.security_groups.iter().any(|it| it.name == live.name) {
+        return None;
+    }
+    let ids = |all: &[VpcId]| all.iter().map(|it| it.id.clone()).collect::<Vec<_>>();
+    Some(revision(&json!({
+        "hostname": live.hostname,
+        "is_public": live.is_public,
+        "is_network": live.is_network(),
+        "takes_udp": live.takes_udp(),
+        "addresses": live.public_addresses().collect::<Vec<_>>(),
+        "subnets": ids(&live.subnets),
+        "listeners": ids(&live.listeners),
+        "pools": live.pools.iter().map(|it| [&it.id, &it.name]).collect::<Vec<_>>(),
+        "groups": live.security_groups.iter().map(|it| &it.id).collect::<Vec<_>>(),
+    })))
 }
 
 /// A UID with its dashes; `None` if it is none.
@@ -57,7 +83,7 @@ fn dashed(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use aerostat_sdk::testing::answer;
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::tests::{page_of, settings};
@@ -67,6 +93,42 @@ mod tests {
             "id": format!("lb-{number}"), "name": name, "hostname": format!("lb-{number}.example"), "is_public": true,
             "operating_status": "online", "provisioning_status": status, "subnets": [{ "id": subnet }],
         })
+    }
+
+    #[test]
+    fn outline_tells_of_parts_and_not_of_health() {
+        let mut before = shown(1, "kube-c1-a", "s1", "active");
+        before["pools"] = json!([{ "id": "p-1", "name": "tcp-80-30080" }]);
+        before["listeners"] = json!([{ "id": "l-1" }]);
+        before["security_groups"] = json!([{ "id": "r006-usual", "name": "usual" }]);
+        before["public_ips"] = json!([{ "address": "169.48.0.1" }]);
+        let of = |it: &Value| outline(&serde_json::from_value(it.clone()).unwrap());
+        let with = |key: &str, value: Value| {
+            let mut changed = before.clone();
+            changed[key] = value;
+            of(&changed)
+        };
+        let own = of(&before).unwrap();
+        assert!(own.len() <= 64);
+        for (key, value) in [
+            ("pools", json!([])),
+            ("pools", json!([{ "id": "p-2", "name": "tcp-80-30080" }])),
+            ("pools", json!([{ "id": "p-1", "name": "tcp-80-30090" }])),
+            ("listeners", json!([{ "id": "l-2" }])),
+            ("security_groups", json!([{ "id": "r006-other", "name": "usual" }])),
+            ("subnets", json!([{ "id": "s1" }, { "id": "s2" }])),
+            ("public_ips", json!([{ "address": "169.48.0.2" }])),
+            ("is_public", json!(false)),
+            ("hostname", json!("other.example")),
+            ("udp_supported", json!(true)),
+            ("profile", json!({ "family": "network" })),
+        ] {
+            assert_ne!(with(key, value.clone()), Some(own.clone()), "{key}: {value}");
+        }
+        assert_eq!(with("operating_status", json!("offline")), Some(own.clone()));
+        assert_eq!(with("private_ips", json!([{ "address": "10.240.0.9" }])), Some(own));
+        let guarded = json!([{ "id": "r006-own-1", "name": "kube-c1-a" }]);
+        assert_eq!(with("security_groups", guarded), None, "its rules are compared in each period");
     }
 
     #[test]

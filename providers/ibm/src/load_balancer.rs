@@ -6,6 +6,7 @@ mod groups;
 mod members;
 mod names;
 mod ranges;
+mod rules;
 mod step;
 mod subnets;
 mod way_out;
@@ -216,7 +217,7 @@ impl Backend for IbmCall<'_> {
         let subnets = subnets::of_balancer(self.service, &self.settings, self.subnets()?, desired.is_network)?;
         let addresses = desired.addresses(self.service, &SortedSet::new());
         let resource_group = self.settings.resource_group(&self.account.account)?;
-        let mut groups = groups::of_service(self.service, &self.vpc, &self.settings.allowed_groups)?;
+        let mut groups = groups::of_service(self.service, &self.vpc, &self.account, &self.settings)?;
         let own = match self.own_group().for_new(desired.protocol)? {
             Ok(own) => own,
             Err(waits) => return Ok(waits),
@@ -282,8 +283,7 @@ impl Backend for IbmCall<'_> {
 
     /// Members alone. What was refused may be an annotation: those that choose nodes are read, and no other.
     fn follow_nodes(&self, live: &VpcBalancer) -> Result<Change<()>> {
-        let mut chosen = self.service.clone();
-        chosen.annotations.retain(|(key, _)| desired::chooses_nodes(key));
+        let chosen = desired::choosing_nodes(self.service);
         let Ok(mut desired) = DesiredVpcBalancer::of(&chosen, &self.account, false, Some(live)) else {
             return Ok(Change::Done(()));
         };

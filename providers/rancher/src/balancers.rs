@@ -36,8 +36,8 @@ impl LoadBalancers for Rancher {
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
         let call = Call::about(unwanted)?;
         if let Some(bare) = call.find_bare()? {
-            // While its id is remembered: lists may show neither.
-            let status = if bare.offers("remove") { backend::lost(unwanted) } else { unwanted.status() };
+            let stays = !bare.offers("remove") && bare.state != "removing";
+            let status = if stays { unwanted.status() } else { backend::lost(unwanted) };
             return Ok(Deletion::pending(status, SECOND, bare.delete(COLLECTION)?));
         }
         Ok(match backend::delete(&call)? {
@@ -65,7 +65,7 @@ impl<'a> Call<'a> {
         Ok(Self { service, mark: service.owner.mark()?.to_string(), pauses })
     }
 
-    /// The load balancer, if it leads to no external service and no list shows one: there may be one all the same.
+    /// The load balancer, by its id, if it leads to no external service and no list shows one. There may be one: lists are late.
     fn find_bare(&self) -> Result<Option<CattleResource>> {
         let Some(id) = self.service.memo.as_deref().filter(|it| self.is_id(it)) else { return Ok(None) };
         let bare = self.find(id)?.filter(|it| it.has_mark(&self.mark) && it.lb_config["portRules"][0].is_null());

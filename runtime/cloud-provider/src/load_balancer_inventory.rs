@@ -57,6 +57,9 @@ pub struct InventoryItem {
     pub state: InventoryState,
     /// Another value whenever something has changed that `ensure` looks at, and only then. Visible ASCII, at most 64 bytes.
     pub revision: Option<String>,
+    /// Another value whenever something has changed of what `ensure` looks at and the list shows, and only then. There may be more than it shows.
+    /// Visible ASCII, at most 64 bytes.
+    pub outline: Option<String>,
     /// Where it is reached, as far as the list tells.
     pub ingress: Vec<Ingress>,
     /// When it was made, in seconds since 1970; `None` if the cloud does not tell.
@@ -76,6 +79,7 @@ impl InventoryItem {
             memo: None,
             state: InventoryState::Ready,
             revision: None,
+            outline: None,
             ingress: Vec::new(),
             created: None,
             kept: None,

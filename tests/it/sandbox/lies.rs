@@ -189,6 +189,7 @@ async fn pages_of_load_balancers_that_cannot_be_used_are_refused() {
 async fn an_item_that_cannot_be_used_makes_the_page_incomplete() {
     for (lie, expected) in [
         ("long-revision", "is not up to 64 visible ASCII characters"),
+        ("long-outline", "its outline \"xxx"),
         ("no-uid", "its owner's UID \"default/web\" does not look like a UID"),
         ("forged-name", "is not printable text of up to 253 bytes"),
         ("forged-memo", "is not printable text"),

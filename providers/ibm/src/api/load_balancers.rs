@@ -23,6 +23,9 @@ pub(crate) struct VpcBalancer {
     /// References without what they listen to.
     #[serde(default)]
     pub(crate) listeners: Vec<VpcId>,
+    /// References without their members.
+    #[serde(default)]
+    pub(crate) pools: Vec<VpcPoolReference>,
     #[serde(default)]
     pub(crate) security_groups: Vec<VpcGroupReference>,
     profile: Option<VpcBalancerProfile>,

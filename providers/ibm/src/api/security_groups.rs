@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{at, get, lists};
 
+/// Every address.
+pub(crate) const EVERYWHERE: &str = "0.0.0.0/0";
+
 /// A security group with its rules.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct VpcSecurityGroup {
@@ -21,8 +24,11 @@ pub(crate) struct LiveVpcRule {
     pub(crate) id: String,
     #[serde(default)]
     pub(crate) name: String,
+    /// The addresses of its own side that it is for: all of them, unless somebody chose some.
+    #[serde(default)]
+    local: VpcRemote,
     #[serde(flatten)]
-    pub(crate) rule: VpcRule,
+    rule: VpcRule,
 }
 
 /// A rule: what it lets in or out, from or to one network.
@@ -53,6 +59,14 @@ pub(crate) struct VpcRemote {
     pub(crate) cidr_block: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     address: String,
+}
+
+impl LiveVpcRule {
+    /// Whether it does as this one: one that is for a part of its own side does less.
+    pub(crate) fn is(&self, rule: &VpcRule) -> bool {
+        let is_for_all = self.local == VpcRemote::default() || self.local.cidr_block == EVERYWHERE;
+        is_for_all && self.rule == *rule
+    }
 }
 
 impl VpcRule {

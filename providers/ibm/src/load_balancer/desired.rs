@@ -189,9 +189,15 @@ impl DesiredVpcPort {
     }
 }
 
-/// Whether an annotation decides which nodes take traffic, or by which port those of UDP are checked: without one UDP is refused.
-pub(super) fn chooses_nodes(key: &str) -> bool {
-    [ZONE.name, MEMBER_QUOTA.name, NODE_SELECTOR.name, CHECK_UDP.name].contains(&key)
+/// A Service as far as it decides which nodes take traffic: annotations that choose nodes, and no other. Without a check one of UDP is refused; by
+/// which port nodes are checked chooses none.
+pub(super) fn choosing_nodes(service: &LoadBalancer) -> LoadBalancer {
+    let mut chosen = service.clone();
+    chosen.annotations.retain(|(key, _)| [ZONE.name, MEMBER_QUOTA.name, NODE_SELECTOR.name].contains(&&**key));
+    if has_udp(&chosen) {
+        chosen.annotations.push((CHECK_UDP.name.to_owned(), "1".to_owned()));
+    }
+    chosen
 }
 
 fn has_udp(service: &LoadBalancer) -> bool {

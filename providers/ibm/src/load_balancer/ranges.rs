@@ -13,15 +13,12 @@ use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, Result};
 use serde_json::json;
 
 use super::annotations::SECURITY_GROUPS;
-use super::names;
+use super::{names, rules};
 use crate::api::load_balancers::{VpcBalancer, VpcGroupReference};
-use crate::api::security_groups::{self as api, VpcRule, VpcSecurityGroup};
+use crate::api::security_groups::{self as api, EVERYWHERE, VpcRule, VpcSecurityGroup};
 use crate::api::{VpcId, may_be_there, vpcs};
 use crate::settings::IbmAccountSettings;
 use crate::settings::balancers::IbmBalancerSettings;
-
-/// Rules that one call writes: it may make a hundred requests.
-pub(super) const RULES_OF_ONE_CALL: usize = 50;
 
 /// When a security group is looked for again that is being deleted or changed.
 pub(super) const SOON: Duration = Duration::from_secs(2);
@@ -29,16 +26,13 @@ pub(super) const SOON: Duration = Duration::from_secs(2);
 /// The reason of an event about fields without effect.
 pub(super) const IGNORED: &str = "ServiceFieldsIgnored";
 
-/// Every client.
-const EVERYWHERE: &str = "0.0.0.0/0";
-
 /// Whether a Service says who may come in.
 pub(super) fn are_restricted(service: &LoadBalancer) -> bool {
     !service.source_ranges.is_empty() && service.source_ranges.iter().all(|it| it != EVERYWHERE)
 }
 
 /// The rules of a Service's group: one lets each range of IPv4 in, and one everything out, to nodes.
-fn rules(service: &LoadBalancer, protocol: &str) -> Vec<VpcRule> {
+fn desired_rules(service: &LoadBalancer, protocol: &str) -> Vec<VpcRule> {
     let mut rules: Vec<VpcRule> = Vec::new();
     for range in service.source_ranges.iter().filter(|it| !it.contains(':')) {
         let rule = VpcRule::new("inbound", protocol, range);
@@ -116,7 +110,8 @@ impl OwnGroup<'_> {
     /// Sends the request that makes the group, which no list shows.
     fn make(&self, protocol: &str) -> Result<Creation> {
         let name = self.name();
-        let mut body = json!({ "name": name, "vpc": { "id": self.vpc }, "rules": rules(self.service, protocol) });
+        let mut body =
+            json!({ "name": name, "vpc": { "id": self.vpc }, "rules": desired_rules(self.service, protocol) });
         if let Some(group) = self.settings.resource_group(&self.account.account)? {
             body["resource_group"] = json!({ "id": group });
         }
@@ -128,45 +123,19 @@ impl OwnGroup<'_> {
         })
     }
 
-    /// Makes the group's rules those that the Service asks for: those that lack come first, so that nobody is shut out meanwhile. Where they are
-    /// refused, because there are as many as a group takes, the others make room for them. `None` if they are as desired.
+    /// Makes the group's rules those that the Service asks for. `None` if they are as desired.
     fn put_rules_right(&self, group: &VpcSecurityGroup, protocol: &str) -> Result<Option<Change<String>>> {
-        let desired = rules(self.service, protocol);
+        let desired = desired_rules(self.service, protocol);
         let mut seen: Vec<&VpcRule> = Vec::new();
         let mut extra = Vec::new();
         for live in &group.rules {
-            match desired.contains(&live.rule) && !seen.contains(&&live.rule) {
-                true => seen.push(&live.rule),
-                false => extra.push(api::remove_rule(&group.id, &live.id)),
+            match desired.iter().find(|it| live.is(it) && !seen.contains(it)) {
+                Some(rule) => seen.push(rule),
+                None => extra.push(api::remove_rule(&group.id, &live.id)),
             }
         }
         let lacking = desired.iter().filter(|it| !seen.contains(it)).map(|it| api::add_rule(&group.id, it));
-        let (mut count, mut refused) = (0, None);
-        for write in lacking.take(RULES_OF_ONE_CALL) {
-            match write.change() {
-                Ok(Change::Done(_)) => count += 1,
-                Ok(Change::Busy(why)) => return Ok(Some(Change::Busy(why))),
-                Err(refusal) if refusal.is_refusal() => {
-                    refused = Some(refusal);
-                    break;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        for write in extra.into_iter().take(RULES_OF_ONE_CALL.saturating_sub(count)) {
-            // One that is gone already is as good as deleted.
-            match write.change_or_gone() {
-                Ok(Change::Done(())) => count += 1,
-                Ok(Change::Busy(why)) => return Ok(Some(Change::Busy(why))),
-                Err(error) => return Err(refused.unwrap_or(error)),
-            }
-        }
-        match refused {
-            Some(refusal) if count == 0 => Err(refusal),
-            _ => {
-                Ok((count > 0).then(|| Change::Done(format!("{count} rules of security group {} change", group.name))))
-            }
-        }
+        rules::write(group, lacking, extra.into_iter())
     }
 
     /// Makes the next change of who may reach a load balancer. `None` if that is as desired. A group that is there without the setting, or

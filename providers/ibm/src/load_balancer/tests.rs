@@ -85,12 +85,12 @@ impl Played {
         answer
     }
 
-    /// Calls until it is ready. Returns the requests that wrote.
     /// The deletions that were sent.
     fn deletions(&self) -> Vec<String> {
         self.host.requests().iter().filter(|it| it.starts_with("DELETE")).map(|it| plain(it)).collect()
     }
 
+    /// Calls until it is ready. Returns the requests that wrote.
     fn settle(&self, service: &mut LoadBalancer) -> Vec<String> {
         let before = self.host.requests().len();
         for _ in 0..100 {

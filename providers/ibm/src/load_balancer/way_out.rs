@@ -7,10 +7,11 @@
 use std::fmt::Arguments;
 
 use aerostat_sdk::annotations::Annotations;
-use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, Result};
+use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, Result, SortedSet};
 
 use super::annotations::{IP_TYPE, OUTBOUND};
-use super::ranges::{RULES_OF_ONE_CALL, SOON};
+use super::ranges::SOON;
+use super::rules;
 use crate::api::load_balancers::VpcBalancer;
 use crate::api::security_groups::{self as api, LiveVpcRule, NamedVpcRule, VpcRule, VpcSecurityGroup};
 use crate::settings::balancers::OUTBOUND_GROUP;
@@ -23,14 +24,15 @@ pub(super) struct WayOut<'a> {
 }
 
 impl WayOut<'_> {
-    /// The ports that nodes are to reach. Nobody is asked.
+    /// The ports that nodes are to reach, each once. Nobody is asked.
     ///
     /// # Errors
     ///
     /// `invalid`, naming the annotation, for a port that the Service does not have, without public addresses, and without the setting.
-    pub(super) fn ports(&self) -> Result<Vec<u16>> {
+    pub(super) fn ports(&self) -> Result<SortedSet<u16>> {
         let annotations = Annotations::of(self.service);
-        let Some(ports) = annotations.read(&OUTBOUND)? else { return Ok(Vec::new()) };
+        let Some(ports) = annotations.read(&OUTBOUND)? else { return Ok(SortedSet::new()) };
+        let ports: SortedSet<u16> = ports.into_iter().collect();
         let refused = |why: Arguments<'_>| Err(Error::invalid(format_args!("annotation {}: {why}", OUTBOUND.name)));
         if self.group.is_none() {
             return refused(format_args!(
@@ -97,24 +99,11 @@ impl WayOut<'_> {
 
     fn put_right(&self, group: &VpcSecurityGroup, desired: &[NamedVpcRule]) -> Result<Option<Change<String>>> {
         let mark = self.mark();
-        let is_there = |it: &&NamedVpcRule| group.rules.iter().any(|live| live.rule == it.rule);
+        let is_there = |it: &&NamedVpcRule| group.rules.iter().any(|live| live.is(&it.rule));
         let is_extra =
-            |live: &&LiveVpcRule| live.name.starts_with(&mark) && desired.iter().all(|it| it.rule != live.rule);
+            |live: &&LiveVpcRule| live.name.starts_with(&mark) && desired.iter().all(|it| !live.is(&it.rule));
         let lacking = desired.iter().filter(|it| !is_there(it)).map(|it| api::add_rule(&group.id, it));
         let extra = group.rules.iter().filter(is_extra).map(|it| api::remove_rule(&group.id, &it.id));
-        let mut count = 0;
-        for write in lacking.take(RULES_OF_ONE_CALL) {
-            match write.change()? {
-                Change::Done(_) => count += 1,
-                Change::Busy(why) => return Ok(Some(Change::Busy(why))),
-            }
-        }
-        for write in extra.take(RULES_OF_ONE_CALL.saturating_sub(count)) {
-            match write.change_or_gone()? {
-                Change::Done(()) => count += 1,
-                Change::Busy(why) => return Ok(Some(Change::Busy(why))),
-            }
-        }
-        Ok((count > 0).then(|| Change::Done(format!("{count} rules of security group {} change", group.name))))
+        rules::write(group, lacking, extra)
     }
 }

@@ -110,12 +110,18 @@ fn external_service_that_no_list_shows_is_not_left() {
     assert_eq!(writes(&host), ["DELETE api /loadbalancerservices/1s1"], "no list has to show it");
     let mut changing = bare.clone();
     changing["actions"] = json!({});
-    let host = environment([vec![changing], Vec::new()]);
+    let host = environment([vec![changing.clone()], Vec::new()]);
     let waits = host.run(|| Rancher::delete(&service("1s1")));
     assert!(
         matches!(&waits, Ok(Deletion::Pending(it)) if it.status.memo.as_deref() == Some("1s1")),
         "one that cannot go yet is remembered: {waits:?}"
     );
+    let mut removing = changing;
+    removing["state"] = json!("removing");
+    let host = environment([vec![removing], Vec::new()]);
+    let waits = host.run(|| Rancher::delete(&service("1s1")));
+    assert!(matches!(&waits, Ok(Deletion::Pending(it)) if has_lost(&it.status.memo)), "its answer was lost: {waits:?}");
+    assert_eq!(writes(&host), [""; 0]);
     let mut leading = bare;
     leading["lbConfig"] = json!({ "portRules": [{ "serviceId": "1s2" }] });
     let host = environment([vec![leading], vec![resource("1s2", "listed-under-no-such-name", MARK)]]);

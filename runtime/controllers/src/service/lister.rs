@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tracing::debug;
 
 use crate::service::inventory::LoadBalancerLists;
-use crate::service::inventory::drift::{Finding, finding, place_in};
+use crate::service::inventory::drift::{Finding, finding, outline, place_in};
 use crate::service::inventory::schedule::{self, Last, SHORTEST, listed};
 use crate::service::inventory::snapshot::{Snapshot, is_at_rest};
 use crate::service::reaper::Reaper;
@@ -118,15 +118,23 @@ impl Lister {
     fn resync(&self, list: &Snapshot) {
         let (now, period) = (Instant::now(), self.lists.options.resync_period);
         self.each_settled(|key, service, state| {
+            let is_as_written = status::current(service) == state.work.current;
+            let shown = outline(state.work.memo.as_deref(), list);
+            let is_spared = state.is_spared(shown, list.began, now) && is_as_written;
             let resync = match finding(state.work.memo.as_deref(), state.evidence(), list) {
-                Finding::Proven if status::current(service) == state.work.current => None,
+                Finding::Proven if is_as_written => None,
                 Finding::Proven => Some(Resync::Restore),
                 Finding::Drifted => {
                     debug!(service = key, "its load balancer has changed in the cloud");
                     self.shared.metrics.inventory.drifts.inc_by(u64::from(state.evidence().is_some()));
                     Some(Resync::AskAt(now))
                 }
-                Finding::Unknown => Some(Resync::AskAt(now + place_in(period, &state.uid))),
+                Finding::Unknown if is_spared => None,
+                // A list that comes early does not put off what an earlier one has planned.
+                Finding::Unknown => Some(Resync::AskAt(match state.resync() {
+                    Some(Resync::AskAt(planned)) => planned.min(now + place_in(period, &state.uid)),
+                    Some(Resync::Restore) | None => now + place_in(period, &state.uid),
+                })),
             };
             state.set_resync(resync);
             match resync {

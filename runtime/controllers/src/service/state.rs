@@ -196,6 +196,7 @@ impl ServiceState {
         now: Instant,
     ) -> ControlFlow<NextStep, (Cause, AskedNodes)> {
         self.count(desired, backends, now);
+        self.work.asked = Some(now);
         let stage = self.work.state.stage();
         let ask = |before: Question| {
             let is_other = before.desired != *desired;

@@ -6,6 +6,8 @@ use crate::untrusted::{is_printable, printable};
 
 /// In an item's `extra`: that it is kept, and why.
 const KEPT: &str = "kept";
+/// In an item's `extra`: its outline.
+const OUTLINE: &str = "outline";
 const REVISION_BYTES: usize = 64;
 const MARK_BYTES: usize = 253;
 const OBJECT_BYTES: usize = 256;
@@ -40,12 +42,9 @@ fn item(it: wit::Item) -> Result<InventoryItem, String> {
     let wit::Item { owner, proof, cloud_object, memo, state, revision, ingress, created, extra } = it;
     let wit::MarkedOwner { cluster_uid, uid, namespace, name } = owner;
     let cloud_object = nonempty(Some(printable(&cloud_object, OBJECT_BYTES))).unwrap_or_else(|| "an object".into());
+    // Nothing else of it is known to this host.
+    let said = |key: &str| extra.iter().find(|(it, _)| it == key).map(|(_, text)| text.clone());
     let checked = || {
-        let revision = nonempty(revision);
-        if let Some(it) = revision.as_ref().filter(|it| !is_revision(it)) {
-            let it = printable(it, REVISION_BYTES);
-            return Err(format!("its revision {it:?} is not up to {REVISION_BYTES} visible ASCII characters"));
-        }
         Ok(InventoryItem {
             owner: MarkedOwner {
                 cluster_uid: uid_of("cluster UID", cluster_uid)?,
@@ -64,18 +63,25 @@ fn item(it: wit::Item) -> Result<InventoryItem, String> {
                 wit::State::Changing => InventoryState::Changing,
                 wit::State::Failed(because) => InventoryState::Failed(page::reason(&because)),
             },
-            revision,
+            revision: visible("revision", revision)?,
+            outline: visible("outline", said(OUTLINE))?,
             ingress: load_balancer::places(ingress)?,
             created,
-            // Nothing else of it is known to this host.
-            kept: extra.into_iter().find(|(key, _)| key == KEPT).map(|(_, why)| page::reason(&why)),
+            kept: said(KEPT).map(|why| page::reason(&why)),
         })
     };
     checked().map_err(|because: String| format!("{cloud_object}: {because}"))
 }
 
-fn is_revision(text: &str) -> bool {
-    text.len() <= REVISION_BYTES && text.bytes().all(|it| it.is_ascii_graphic())
+/// A text that is only compared, or a sentence on what is wrong with it.
+fn visible(what: &str, text: Option<String>) -> Result<Option<String>, String> {
+    match nonempty(text) {
+        Some(it) if it.len() > REVISION_BYTES || !it.bytes().all(|it| it.is_ascii_graphic()) => {
+            let it = printable(&it, REVISION_BYTES);
+            Err(format!("its {what} {it:?} is not up to {REVISION_BYTES} visible ASCII characters"))
+        }
+        it => Ok(it),
+    }
 }
 
 /// A UID in Kubernetes' form: 8, 4, 4, 4 and 12 hexadecimal digits in lower case.

@@ -131,6 +131,7 @@ impl LoadBalancerInventory for Lying {
             "too-many" => InventoryPage::new((0..=limit).map(|_| honest.clone()).collect(), None),
             "itself" => InventoryPage::new(Vec::new(), Some("itself".to_owned())),
             "long-revision" => one(InventoryItem { revision: Some("x".repeat(65)), ..honest.clone() }),
+            "long-outline" => one(honest.clone().outline("x".repeat(65))),
             "no-uid" => one(InventoryItem {
                 owner: MarkedOwner { uid: Some("default/web".to_owned()), ..MarkedOwner::default() },
                 ..honest.clone()

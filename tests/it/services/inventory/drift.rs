@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cloud_provider::InventoryItem;
 use k8s_openapi::api::core::v1::Service;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
@@ -90,6 +91,20 @@ async fn case_149_without_revisions_each_is_asked_about_once_a_period() {
     let took = calls[calls.len() - 1].began - calls[1].began;
     let periods = u32::try_from(calls.len() - 2).unwrap();
     assert!(took >= PERIOD.mul_f64(0.8) * (periods - 1), "{took:?} for {periods} periods");
+}
+
+#[tokio::test]
+async fn outline_that_stays_spares_further_questions() {
+    let (cluster, cloud) = (cluster().await, Listing::without_revisions());
+    let _controller = serve(&cluster, &cloud, &["s1"]).await;
+    let outlined = |outline: &str| InventoryItem { outline: Some(outline.to_owned()), ..item("lb of s1", None) };
+    cloud.shows(outlined("1"));
+    let calls = quiet(&cloud, "s1").await;
+    cloud.shows(outlined("2"));
+    called(&cloud.cloud, "s1", calls + 1).await;
+    let calls = quiet(&cloud, "s1").await;
+    cloud.hides("lb of s1");
+    called(&cloud.cloud, "s1", calls + 1).await;
 }
 
 #[tokio::test]

@@ -129,6 +129,22 @@ fn ibm_030_udp_has_a_port_of_tcp_by_which_nodes_are_checked() {
 }
 
 #[test]
+fn nodes_of_udp_are_followed_whatever_checks_them() {
+    let played = Played::new(FakeVpc::default());
+    let service = network(Protocol::Udp).with_annotation(format!("{PREFIX}vpc-health-check-protocol"), "tcp");
+    let mut service = service.with_annotation(format!("{PREFIX}vpc-health-check-port"), "30100");
+    assert_eq!(played.settle(&mut service), ["POST "]);
+    service = service.with_annotation(format!("{PREFIX}vpc-idle-connection-timeout"), "49");
+    service.nodes.push(Node { zone: Some("us-south-1".to_owned()), ..node(4) });
+    let before = played.host.requests().len();
+    let refused = (0..20).map(|_| played.call(&mut service)).last().unwrap();
+    assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("idle-connection-timeout")), "{refused:?}");
+    let all = &played.host.requests()[before..];
+    let written: Vec<String> = all.iter().filter(|it| !it.starts_with("GET")).map(|it| plain(it)).collect();
+    assert_eq!(written, ["PUT /lb-1/pools/pool-1/members"]);
+}
+
+#[test]
 fn the_kind_of_a_load_balancer_cannot_be_changed() {
     let played = Played::new(FakeVpc::default());
     let mut service = service();

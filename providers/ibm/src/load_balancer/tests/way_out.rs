@@ -42,7 +42,7 @@ fn nodes_reach_their_load_balancer_by_rules_of_their_group() {
     assert_eq!(played.bodies()[1], rule(&format!("{MARK}80-169-48-0-1"), "169.48.0.1"));
     assert_eq!(played.settle(&mut service), [""; 0]);
 
-    service.annotations[0].1 = "443".to_owned();
+    service.annotations[0].1 = "443,443".to_owned();
     let written = played.settle(&mut service);
     assert_eq!((written.len(), &*written[0]), (2, RULES), "the new way comes first: {written:?}");
     assert_eq!(names(&played), ["by-hand", "443-169-48-0-1"]);
@@ -60,6 +60,28 @@ fn rules_of_an_address_of_before_go() {
     service.annotations.clear();
     assert_eq!(played.settle(&mut service), [""; 0]);
     assert_eq!(names(&played), ["by-hand"]);
+}
+
+#[test]
+fn rules_of_a_full_group_make_room_for_each_other() {
+    let played = with_rules(&[rule(&format!("{MARK}80-169-48-9-9"), "169.48.9.9")]);
+    played.cloud.borrow_mut().cloud().most_rules = 1;
+    let gone = "DELETE vpc /security_groups/r006-nodes/rules/rule-x0";
+    let mut service = annotated(OUTBOUND, "80");
+    assert_eq!(played.settle(&mut service), ["POST ", RULES, gone, RULES], "refused, removed, added");
+    assert_eq!(names(&played), ["80-169-48-0-1"]);
+}
+
+#[test]
+fn rule_for_a_part_of_the_nodes_is_not_enough() {
+    let mut narrow = rule("by-hand", "169.48.0.1");
+    narrow["local"] = json!({ "address": "10.240.0.1" });
+    let mut wide = narrow.clone();
+    wide["local"] = json!({ "cidr_block": "0.0.0.0/0" });
+    for (there, written) in [(narrow, &["POST ", RULES][..]), (wide, &["POST "])] {
+        let played = with_rules(&[there]);
+        assert_eq!(played.settle(&mut annotated(OUTBOUND, "80")), written);
+    }
 }
 
 #[test]

@@ -3,13 +3,22 @@
 //! A `ready` is proven again by the revision that a list showed when it was asked for. Where the process remembers
 //! nothing, the Service does: a condition in its status, where its authors cannot write, has a hash of what was asked for
 //! and that revision.
+//!
+//! An outline is less: the list does not show all that was asked for. It spares a question only if one was answered while lists showed
+//! the same, and for some hours. It is kept nowhere: a new process asks about each.
 
 use std::time::Duration;
 
 use cloud_provider::InventoryState;
 use sha256::Digest;
+use tokio::time::Instant;
 
 use crate::service::inventory::snapshot::Snapshot;
+
+/// How long one question spares others, while lists show the same outline.
+const SPARED: Duration = Duration::from_hours(12);
+/// Answers that a call may rest on are younger than this when it begins.
+const READS: Duration = Duration::from_secs(5);
 
 /// What a list says of a load balancer that was as desired.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -47,6 +56,39 @@ pub(crate) fn revision<'a>(memo: Option<&str>, list: &'a Snapshot) -> Option<&'a
     item.revision.as_deref()
 }
 
+/// The outline with which a list shows the load balancer that has this memo at rest.
+pub(crate) fn outline<'a>(memo: Option<&str>, list: &'a Snapshot) -> Option<&'a str> {
+    let item = list.item(memo?).filter(|it| list.incomplete.is_none() && it.state == InventoryState::Ready)?;
+    item.outline.as_deref()
+}
+
+/// An outline that lists show, and when the first of them began that have shown it with no other one and no write of ours between.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Outlined {
+    outline: String,
+    since: Instant,
+}
+
+impl Outlined {
+    /// After a list that began then and shows this one, if any. `wrote`: when we changed the load balancer last. What was put right since a list
+    /// is not as that list showed it: who makes the same change once more must not be believed.
+    pub(crate) fn after(
+        before: Option<Self>,
+        listed: Option<&str>,
+        began: Instant,
+        wrote: Option<Instant>,
+    ) -> Option<Self> {
+        let outline = listed?;
+        let same = before.filter(|it| it.outline == outline && wrote.is_none_or(|wrote| wrote < it.since));
+        Some(same.unwrap_or_else(|| Self { outline: outline.to_owned(), since: began }))
+    }
+
+    /// Whether a question that was asked then, and whose answer was that all is as desired, spares one now.
+    pub(crate) fn spares(&self, asked: Instant, now: Instant) -> bool {
+        self.since + READS <= asked && now < asked + SPARED
+    }
+}
+
 /// When in a period a Service is asked about of which lists tell nothing: at its own time, so that not all come at once.
 pub(crate) fn place_in(period: Duration, uid: &str) -> Duration {
     let place = (Digest::of(uid.as_bytes()).prefix() >> 32) as u32;
@@ -68,7 +110,6 @@ pub(crate) fn proven_revision<'a>(evidence: &'a str, fingerprint: &str) -> Optio
 #[cfg(test)]
 mod tests {
     use cloud_provider::InventoryItem;
-    use tokio::time::Instant;
 
     use super::*;
     use crate::service::inventory::snapshot::tests::{incomplete, item, snapshot};
@@ -98,6 +139,38 @@ mod tests {
         let list = incomplete(items, "a zone is silent", Instant::now());
         assert_eq!(finding(Some("a"), Some("1"), &list), Finding::Unknown);
         assert_eq!(finding(Some("b"), Some("1"), &list), Finding::Unknown, "absence proves nothing");
+    }
+
+    #[test]
+    fn outline_spares_questions_after_one_that_it_was_there_for() {
+        let (start, hour) = (Instant::now(), Duration::from_hours(1));
+        let after = |before: &Outlined, listed, began| Outlined::after(Some(before.clone()), listed, began, None);
+        let first = Outlined::after(None, Some("a"), start, None).unwrap();
+        assert!(!first.spares(start, start + hour), "it may have changed between that question and the list");
+        let asked = start + hour;
+        let same = after(&first, Some("a"), asked + hour).unwrap();
+        assert_eq!(same, first);
+        assert!(same.spares(asked, asked + 11 * hour) && !same.spares(asked, asked + 12 * hour));
+        let other = after(&same, Some("b"), asked + hour).unwrap();
+        assert!(!other.spares(asked, asked + hour) && other.spares(asked + 2 * hour, asked + 3 * hour));
+        let back = after(&other, Some("a"), asked + 2 * hour).unwrap();
+        assert!(!back.spares(asked + hour, asked + 2 * hour), "another one was there meanwhile");
+        assert_eq!(after(&same, None, asked), None, "it is listed no more");
+        let repaired = Outlined::after(Some(first), Some("a"), asked + hour, Some(asked)).unwrap();
+        assert!(!repaired.spares(asked, asked + hour), "somebody may have made the same change once more");
+        assert!(repaired.spares(asked + 2 * hour, asked + 3 * hour));
+    }
+
+    #[test]
+    fn outline_of_a_list_is_that_of_one_at_rest() {
+        let outlined = |state| InventoryItem { state, outline: Some("o".to_owned()), ..item("a", None) };
+        let of = |list: &Snapshot| outline(Some("a"), list).map(str::to_owned);
+        let now = Instant::now();
+        assert_eq!(of(&snapshot(vec![outlined(InventoryState::Ready)], now)).as_deref(), Some("o"));
+        assert_eq!(of(&snapshot(vec![outlined(InventoryState::Changing)], now)), None);
+        assert_eq!(of(&incomplete(vec![outlined(InventoryState::Ready)], "a zone is silent", now)), None);
+        assert_eq!(of(&snapshot(vec![item("a", None)], now)), None);
+        assert_eq!(found(vec![outlined(InventoryState::Ready)], None), Finding::Unknown, "it proves nothing");
     }
 
     #[test]

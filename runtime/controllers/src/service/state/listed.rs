@@ -12,6 +12,7 @@ use super::work::LastCall;
 use super::{Cause, ServiceState};
 use crate::freshness::{CallEnded, LOAD_BALANCER_CHANGE, LOAD_BALANCER_CREATION, WriteEnded};
 use crate::service::backends::BackendNode;
+use crate::service::inventory::drift::Outlined;
 use crate::service::inventory::schedule::WaitingService;
 
 impl ServiceState {
@@ -86,6 +87,13 @@ impl ServiceState {
         }
     }
 
+    /// A list that began then shows it with this outline, if with any. Returns whether that spares it a question, if it is as desired.
+    pub(crate) fn is_spared(&mut self, outline: Option<&str>, began: Instant, now: Instant) -> bool {
+        let work = &mut self.work;
+        work.outlined = Outlined::after(work.outlined.take(), outline, began, work.wrote);
+        work.outlined.as_ref().zip(work.asked).is_some_and(|(it, asked)| it.spares(asked, now))
+    }
+
     /// A call about it has ended; `listed` is the revision that the newest list showed when it began, and when that list began.
     ///
     /// A revision is believed only if the list has seen all that was written, and the call wrote nothing: what was put right
@@ -135,6 +143,8 @@ impl ServiceState {
                 question.last_evidence = Some(revision);
             }
             self.work.last_call = LastCall::Ensure(now);
+            // No call has compared it.
+            self.work.asked = None;
             self.settle();
         }
         is_new
@@ -217,6 +227,27 @@ mod tests {
         assert_eq!(ask(&mut state, "small", ("1", now), false, now + 2 * SECOND), "", "it has changed since that list");
         assert_eq!(ask(&mut state, "small", ("1", now + SECOND), false, now + 2 * SECOND), "");
         assert_eq!(ask(&mut state, "small", ("2", now + 2 * SECOND), false, now + 3 * SECOND), "2");
+    }
+
+    #[test]
+    fn outline_spares_one_that_was_asked_about_since() {
+        let (start, hour) = (Instant::now(), Duration::from_hours(1));
+        let (mut state, mut before) = (state(start), state(start));
+        assert!(!state.is_spared(Some("o"), start, start), "nobody has asked about it");
+        ask(&mut state, "small", ("1", start), false, start + hour);
+        assert!(state.is_spared(Some("o"), start + hour, start + hour));
+        assert!(!state.is_spared(Some("p"), start + 2 * hour, start + 2 * hour), "it has changed in the cloud");
+        ask(&mut state, "small", ("1", start), false, start + 3 * hour);
+        assert!(state.is_spared(Some("p"), start + 4 * hour, start + 4 * hour));
+        assert!(!state.is_spared(Some("p"), start + 15 * hour, start + 15 * hour), "it is compared now and then");
+        ask(&mut state, "small", ("1", start), true, start + 16 * hour);
+        assert!(!state.is_spared(Some("p"), start + 17 * hour, start + 17 * hour), "it was put right since that list");
+        ask(&mut state, "small", ("1", start), false, start + 18 * hour);
+        assert!(state.is_spared(Some("p"), start + 19 * hour, start + 19 * hour));
+        assert!(!state.is_spared(None, start + 19 * hour, start + 19 * hour));
+        assert!(before.settle_before(&wanted("small"), &Arc::default(), "7".to_owned(), start + hour));
+        assert!(!before.is_spared(Some("o"), start, start + hour), "no call of this process has compared it");
+        assert!(!before.is_spared(Some("o"), start, start + 2 * hour));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use super::unwritten::Unwritten;
 use crate::events::reference;
 use crate::service::changes::BackendPass;
 use crate::service::error::FailureKind;
+use crate::service::inventory::drift::Outlined;
 use crate::service::long_pending::LongPending;
 use crate::service::status;
 
@@ -53,6 +54,10 @@ pub(crate) struct Work {
     pub(super) new_memo: Option<String>,
     /// The last call about it.
     pub(super) last_call: LastCall,
+    /// When the last question to the cloud came up. Its call began then or later.
+    pub(super) asked: Option<Instant>,
+    /// The outline with which lists show it.
+    pub(super) outlined: Option<Outlined>,
     /// When the last call about it ended that wrote to the cloud.
     pub(super) wrote: Option<Instant>,
     /// When this process forgot a Service last before it knew this one: that may have been the same one, and written.
@@ -113,6 +118,8 @@ impl Work {
             memo: status::memo(service).map(str::to_owned),
             new_memo: None,
             last_call: LastCall::None,
+            asked: None,
+            outlined: None,
             wrote: None,
             forgotten: None,
             current: status::current(service),

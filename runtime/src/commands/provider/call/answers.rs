@@ -142,6 +142,7 @@ fn inventory_item(it: &InventoryItem) -> Value {
             InventoryState::Failed(because) => json!({ "failed": because }),
         },
         "revision": it.revision,
+        "outline": it.outline,
         "ingress": ingress(&it.ingress),
         "created": it.created,
         "kept": it.kept,

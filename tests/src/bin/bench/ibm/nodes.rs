@@ -40,6 +40,8 @@ pub(crate) async fn steady() -> Result<()> {
     let ground = SteppedCluster::start(simulator(steady::NODES).await?).await?;
     ground.join(changes::NODES..steady::NODES, steady::NODES).await?;
     ground.make(services::numbered(0..changes::SERVICES), changes::SERVICES).await?;
+    // New ones are compared as a whole once more, after the first list that shows them.
+    tokio::time::sleep(steady::WINDOW).await;
     let since = SystemTime::now();
     tokio::time::sleep(steady::WINDOW).await;
     let requests = between(&ground.cloud, since, since + steady::WINDOW);
