@@ -149,7 +149,7 @@ async fn a_volume_moves_and_grows_through_the_gate() {
     assert_eq!(detached(&volumes, &volume, "2").await, VolumeDetachment::Done, "it is elsewhere, and stays there");
     assert_eq!(detached(&volumes, &volume, "1").await, VolumeDetachment::Done);
     assert_eq!(detached(&volumes, &volume, "1").await, VolumeDetachment::Done, "again, without a write");
-    let action = |name: &str| format!("POST /v1/volumes/{{id}}/actions/{name} → 201");
+    let action = |name: &str| format!("POST /v1/volumes/{}/actions/{name} → 201", volume.handle);
     let expected = ["attach", "resize", "detach"].map(action);
     assert_eq!(rig.writes()[1..], expected);
     assert_eq!(volumes.delete(&volume).await.answer, Ok(VolumeDeletion::Done));
