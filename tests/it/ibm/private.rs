@@ -22,8 +22,8 @@ async fn ibm_012_a_private_cluster_never_asks_the_public_name() {
     cloud.behave(|behaviour| behaviour.largest_page = 1);
     cloud.with(|world| [1, 2].into_iter().for_each(|it| _ = world.add_machine(it, &format!("web-{it}"))));
     let port = cloud.base_url().rsplit(':').next().unwrap().to_owned();
-    let redirect = format!("https://{PUBLIC}:{port}{}", IbmCloud::LOAD_BALANCERS);
-    cloud.inject(Fault::status("GET", IbmCloud::LOAD_BALANCERS, 307).header("location", &redirect).times(1));
+    let redirect = format!("https://{PUBLIC}:{port}{}", IbmCloud::MACHINES);
+    cloud.inject(Fault::status("GET", IbmCloud::MACHINES, 307).header("location", &redirect).times(1));
     let setup = ibm::setup(&cluster, &cloud).edit(|config| {
         let endpoint = &mut config["endpoints"][0];
         endpoint["baseUrl"] = json!(format!("https://{PRIVATE}:{port}/v1"));
