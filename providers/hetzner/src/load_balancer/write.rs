@@ -131,7 +131,7 @@ fn without_body(live: &Live, action: &str) -> Result<Change<Option<Action>>> {
 
 /// A target that cannot be added takes nothing from the others.
 fn add_target(live: &Live, target: &Target, node: &str, warnings: &mut Warnings) -> Result<Change<Option<Action>>> {
-    let response = api::request(live.id, "add_target").json(target).answer()?;
+    let response = api::request(live.id, "add_target").json(&json!(target)).answer()?;
     if response.is_success() {
         return Ok(Change::Done(Some(actions::begun(&response)?)));
     }
