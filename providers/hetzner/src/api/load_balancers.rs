@@ -95,8 +95,7 @@ pub(crate) fn kind(name: &str) -> Result<Option<Kind>> {
 
 /// Sends the creation of one.
 pub(crate) fn create(creation: &CreationBody<'_>) -> Result<Attempt> {
-    // By way of the form in which single ports and targets are written: a module has the code of each form.
-    API.post(["load_balancers"]).json(&json!(creation)).attempt()
+    API.post(["load_balancers"]).json(creation).attempt()
 }
 
 /// Gives it a name and labels, in the place of all that it has.
@@ -106,7 +105,7 @@ pub(crate) fn describe(id: u64, name: &str, labels: &Labels) -> Result<Change<()
 }
 
 /// Begins an action of one.
-pub(crate) fn act(id: u64, action: &str, body: &Value) -> Result<Change<Action>> {
+pub(crate) fn act(id: u64, action: &str, body: &impl Serialize) -> Result<Change<Action>> {
     request(id, action).json(body).change()?.and_then(|it| actions::begun(&it).map(Change::Done))
 }
 

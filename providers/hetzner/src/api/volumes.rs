@@ -80,7 +80,7 @@ pub(crate) fn create(spec: &VolumeBody<'_>) -> Result<Making<(ServerVolume, Acti
         _ => None,
     };
     let read = |answer: &Response| Ok((answer.json_in("volume")?, actions::begun(answer)?));
-    Making::sent_unless(API.post(["volumes"]).json(&json!(spec)), otherwise, read)
+    Making::sent_unless(API.post(["volumes"]).json(spec), otherwise, read)
 }
 
 /// Deletes it; if it does not exist, that is a success.
