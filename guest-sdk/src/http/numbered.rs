@@ -1,11 +1,13 @@
 //! Lists with numbered pages: `?page=2&per_page=50`, and what else clouds call these.
 
+use std::ops::Range;
+
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::request::Request;
 use super::response::Response;
-use crate::json::Tree;
+use crate::json::{JsonError, Tree};
 use crate::{Result, pages};
 
 /// How a cloud numbers the pages of its lists. They are asked for by `page`, from 1 on, and `per_page`, unless it has other names.
@@ -106,22 +108,38 @@ impl NumberedPages<'_> {
         number: u32,
         size: u32,
     ) -> Result<NumberedPage<T>> {
+        let mut items: Vec<T> = Vec::new();
+        let mut read = |page: &Tree<'_>| {
+            items = page.read_field(field)?;
+            Ok(items.len())
+        };
+        let (part, is_last) = self.part(request, number, size, &mut read)?;
+        items.truncate(part.end);
+        Ok(NumberedPage { items: items.split_off(part.start), is_last })
+    }
+
+    /// Asks for the page that this one is a part of, and has it read. The items that belong to this one, and whether no page
+    /// follows. Apart from the type of the items, so that a module has it once.
+    fn part(
+        self,
+        request: Request,
+        number: u32,
+        size: u32,
+        read: &mut dyn FnMut(&Tree<'_>) -> Result<usize, JsonError>,
+    ) -> Result<(Range<usize>, bool)> {
         let size = size.clamp(1, self.largest);
         let parts = self.smallest.div_ceil(size).max(1);
         let whole = size.saturating_mul(parts).min(self.largest);
         let (before, part) = (number.saturating_sub(1) / parts, number.saturating_sub(1) % parts);
         let response = request.query(self.number, before + 1).query(self.size, whole).send()?;
         let tree = Tree::beginning(response.body()).map_err(|it| response.unreadable(&it))?;
-        let mut items: Vec<T> = tree.read_field(field).map_err(|it| response.unreadable(&it))?;
-        let is_last = self.is_last(&response, &tree, before + 1, whole, items.len())?;
+        let items = read(&tree).map_err(|it| response.unreadable(&it))?;
+        let is_last = self.is_last(&response, &tree, before + 1, whole, items)?;
         // The last part has the rest, also where the cloud shows more than it was asked for.
-        let (skipped, size) = (part.saturating_mul(size) as usize, size as usize);
-        let mut items = items.split_off(skipped.min(items.len()));
-        let has_more = part + 1 < parts && items.len() > size;
-        if has_more {
-            items.truncate(size);
-        }
-        Ok(NumberedPage { items, is_last: is_last && !has_more })
+        let start = (part.saturating_mul(size) as usize).min(items);
+        let has_more = part + 1 < parts && items - start > size as usize;
+        let end = if has_more { start + size as usize } else { items };
+        Ok((start..end, is_last && !has_more))
     }
 
     /// The first object of the list in `field` in which the field `name` has this value: page by page, as [`Self::all`] asks

@@ -141,8 +141,12 @@ impl Response {
     ///
     /// As [`Self::json`], also if the field is missing.
     pub fn json_in<T: DeserializeOwned>(&self, field: &str) -> Result<T> {
-        let tree = Tree::beginning(&self.body).map_err(|error| self.unreadable(&error))?;
-        tree.read_field(field).map_err(|error| self.unreadable(&error))
+        self.beginning()?.read_field(field).map_err(|error| self.unreadable(&error))
+    }
+
+    /// The value that the body begins with.
+    fn beginning(&self) -> Result<Tree<'_>> {
+        Tree::beginning(&self.body).map_err(|error| self.unreadable(&error))
     }
 
     /// The error for a body that cannot be parsed.

@@ -107,8 +107,12 @@ impl Tree<'_> {
 
     /// Reads a `T` in a field of an object.
     pub(crate) fn read_field<T: DeserializeOwned>(&self, name: &str) -> Result<T, JsonError> {
-        let field = self.field(name)?.ok_or_else(|| JsonError::custom(format_args!("missing field `{name}`")))?;
-        field.read().map_err(|error: JsonError| error.within(&name))
+        self.required(name)?.read().map_err(|error: JsonError| error.within(&name))
+    }
+
+    /// A field that an object has to have.
+    fn required(&self, name: &str) -> Result<&Self, JsonError> {
+        self.field(name)?.ok_or_else(|| JsonError::custom(format_args!("missing field `{name}`")))
     }
 
     /// A field of an object.
@@ -121,8 +125,7 @@ impl Tree<'_> {
 
     /// The first object of the list in a field of which the field `name` has this value, and how many items the list has.
     pub(crate) fn find(&self, list: &str, name: &str, value: &Value) -> Result<(Option<&Self>, usize), JsonError> {
-        let missing = || JsonError::custom(format_args!("missing field `{list}`"));
-        let items = match self.field(list)?.ok_or_else(missing)? {
+        let items = match self.required(list)? {
             Self::List(items) => items,
             other => return Err(other.wrong(&"a list").within(&list)),
         };

@@ -2,9 +2,10 @@
 
 use std::borrow::Borrow;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Index;
 
-use serde::de::{Deserialize, Deserializer};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
 use super::sort::sort_by;
@@ -225,7 +226,26 @@ impl<K: Serialize, V: Serialize> Serialize for SortedMap<K, V> {
 
 impl<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>> Deserialize<'de> for SortedMap<K, V> {
     fn deserialize<D: Deserializer<'de>>(map: D) -> Result<Self, D::Error> {
-        Ok(std::collections::BTreeMap::deserialize(map)?.into_iter().collect())
+        map.deserialize_map(SortedMapVisitor(PhantomData))
+    }
+}
+
+/// Reads the entries of an object, without the code of another map.
+struct SortedMapVisitor<K, V>(PhantomData<(K, V)>);
+
+impl<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>> Visitor<'de> for SortedMapVisitor<K, V> {
+    type Value = SortedMap<K, V>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            entries.push(entry);
+        }
+        Ok(entries.into_iter().collect())
     }
 }
 

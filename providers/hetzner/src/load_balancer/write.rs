@@ -3,6 +3,7 @@
 use aerostat_sdk::events::Warnings;
 use aerostat_sdk::http::Response;
 use aerostat_sdk::{Change, Error, Result};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::steps::Step;
@@ -115,8 +116,8 @@ fn send(live: &Live, step: &Step, targets: &MachineTargets, warnings: &mut Warni
         Step::EnablePublic => without_body(live, "enable_public_interface"),
         Step::DisablePublic => without_body(live, "disable_public_interface"),
         Step::RemoveService(port) => take_away(live, "delete_service", &json!({ "listen_port": port })),
-        Step::UpdateService(service) => act("update_service", json!(service)),
-        Step::AddService(service) => act("add_service", json!(service)),
+        Step::UpdateService(service) => Ok(api::act(live.id, "update_service", service)?.map(Some)),
+        Step::AddService(service) => Ok(api::act(live.id, "add_service", service)?.map(Some)),
         Step::RemoveTarget(to) => remove_target(live, to),
         Step::AddTarget { to, use_private_ip } => {
             let name = targets.nodes.get(to).map_or("", String::as_str);
@@ -151,12 +152,12 @@ fn add_target(live: &Live, target: &Target, node: &str, warnings: &mut Warnings)
 
 /// A server that is gone is no target any more.
 fn remove_target(live: &Live, to: &To) -> Result<Change<Option<Action>>> {
-    take_away(live, "remove_target", &json!(Target { to: to.clone(), use_private_ip: false }))
+    take_away(live, "remove_target", &Target { to: to.clone(), use_private_ip: false })
 }
 
 /// Takes something away. If it is not there any more, whatever the API calls that, it is done:
 /// an action may have ended since it was read.
-fn take_away(live: &Live, action: &str, body: &Value) -> Result<Change<Option<Action>>> {
+fn take_away(live: &Live, action: &str, body: &impl Serialize) -> Result<Change<Option<Action>>> {
     let response = api::request(live.id, action).json(body).answer()?;
     if response.is_success() {
         return Ok(Change::Done(Some(actions::begun(&response)?)));
