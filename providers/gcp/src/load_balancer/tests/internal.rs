@@ -190,6 +190,22 @@ fn backend_services_are_shared_and_called_as_the_vendors() {
     assert_eq!(stage.left(), [""; 0]);
 }
 
+#[test]
+fn a_service_deleted_after_its_kind_changed_leaves_nothing() {
+    let mut stage = Stage::new();
+    stage.ensured().unwrap();
+    stage.annotate(TYPE, "Internal");
+    // What external ones share was tried, and the answer that the internal one is ready has not come yet.
+    while !stage.service.memo.as_ref().is_some_and(|it| it.contains(" tried:")) {
+        let (answer, _) = stage.call(Gcp::ensure);
+        let Ok(Progress::Pending(it)) = answer else { panic!("{answer:?}") };
+        stage.service = stage.service.clone().after(it.status);
+        stage.pause(it.wait.milliseconds);
+    }
+    stage.deleted().unwrap();
+    assert_eq!(stage.left(), [""; 0]);
+}
+
 /// A Service whose shared health check is deleted, and shown once more, as by a read that was asked before.
 fn shown_after_its_deletion() -> Stage {
     const CHECK: &str = "/healthChecks/k8s-CID-node";
