@@ -241,3 +241,14 @@ fn a_shared_check_that_another_service_made_again_stays() {
     second.deleted().unwrap();
     assert_eq!(stage.left(), [""; 0]);
 }
+
+#[test]
+fn a_shared_check_whose_operation_finds_a_use_stays() {
+    let mut stage = Stage::internal();
+    stage.ensured().unwrap();
+    let in_use = ("Delete projects/p1/global/healthChecks", "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE");
+    stage.change(|cloud| cloud.failures.push(in_use));
+    let writes = stage.deleted().unwrap();
+    assert_eq!(writes.iter().filter(|it| *it == "DELETE healthChecks/k8s-CID-node").count(), 1, "{writes:?}");
+    assert_eq!(stage.left(), ["firewalls k8s-CID-node-hc", "healthChecks k8s-CID-node"]);
+}
