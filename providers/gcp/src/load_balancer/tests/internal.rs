@@ -190,6 +190,22 @@ fn backend_services_are_shared_and_called_as_the_vendors() {
     assert_eq!(stage.left(), [""; 0]);
 }
 
+#[test]
+fn a_service_deleted_after_its_kind_changed_leaves_nothing() {
+    let mut stage = Stage::new();
+    stage.ensured().unwrap();
+    stage.annotate(TYPE, "Internal");
+    // What external ones share was tried, and the answer that the internal one is ready has not come yet.
+    while !stage.service.memo.as_ref().is_some_and(|it| it.contains(" tried:")) {
+        let (answer, _) = stage.call(Gcp::ensure);
+        let Ok(Progress::Pending(it)) = answer else { panic!("{answer:?}") };
+        stage.service = stage.service.clone().after(it.status);
+        stage.pause(it.wait.milliseconds);
+    }
+    stage.deleted().unwrap();
+    assert_eq!(stage.left(), [""; 0]);
+}
+
 /// A Service whose shared health check is deleted, and shown once more, as by a read that was asked before.
 fn shown_after_its_deletion() -> Stage {
     const CHECK: &str = "/healthChecks/k8s-CID-node";
@@ -224,4 +240,15 @@ fn a_shared_check_that_another_service_made_again_stays() {
     assert_eq!(second.ensured().unwrap(), [""; 0]);
     second.deleted().unwrap();
     assert_eq!(stage.left(), [""; 0]);
+}
+
+#[test]
+fn a_shared_check_whose_operation_finds_a_use_stays() {
+    let mut stage = Stage::internal();
+    stage.ensured().unwrap();
+    let in_use = ("Delete projects/p1/global/healthChecks", "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE");
+    stage.change(|cloud| cloud.failures.push(in_use));
+    let writes = stage.deleted().unwrap();
+    assert_eq!(writes.iter().filter(|it| *it == "DELETE healthChecks/k8s-CID-node").count(), 1, "{writes:?}");
+    assert_eq!(stage.left(), ["firewalls k8s-CID-node-hc", "healthChecks k8s-CID-node"]);
 }
