@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Service;
 use serde_json::{Value, json};
 
 use crate::clouds::alibaba::{
-    self, Assets, CLUSTER, KEY_ID, KEY_SECRET, Options, Owner, REGION, Simulator, Taking, VPC, World, ZONES,
+    self, AccessKey, Assets, CLUSTER, KEY_ID, KEY_SECRET, Options, Owner, REGION, Simulator, Taking, VPC, World, ZONES,
     machine_address, machine_id,
 };
 use crate::control_plane::Cluster;
@@ -17,6 +17,9 @@ use crate::simulator::{Fault, Recorded};
 
 use super::described::described;
 use super::description::{Behaviour, Built, Creation, Left, LeftBehind, Vendor, node_port, uid};
+
+/// The id of a key of another account.
+const OTHER_KEY_ID: &str = "LTAI5tSimulatedKeyId0002";
 
 /// The vendor, with its provider and its simulated account.
 #[derive(Debug)]
@@ -91,8 +94,17 @@ impl Vendor for AlibabaCloud {
         account.with(|world| world.add_machine(id, name));
     }
 
-    fn belong_to(owner: Owner, cloud: &Simulator, _: &Setup) {
+    /// The key of the account before is deleted.
+    fn belong_to(owner: Owner, cloud: &Simulator, setup: &Setup) {
+        let (id, secret, before) = match owner {
+            Owner::Us => (KEY_ID, KEY_SECRET, OTHER_KEY_ID),
+            Owner::Other => (OTHER_KEY_ID, "secret-of-another-account", KEY_ID),
+        };
+        cloud.ram().remove(before);
+        cloud.ram().add(AccessKey { id: id.to_owned(), secret: secret.to_owned(), session: None, ends: None });
         cloud.set_owner(owner);
+        setup.folder.write("key-id", id);
+        setup.folder.write("key-secret", secret);
     }
 
     fn remove_machine(account: &Assets, id: u64) {

@@ -85,8 +85,16 @@ impl Vendor for IbmCloud {
         account.with(|world| world.add_machine(number(id), name));
     }
 
-    fn belong_to(owner: Owner, cloud: &Simulator, _: &Setup) {
+    /// The API key of the account before is deleted, and its tokens end.
+    fn belong_to(owner: Owner, cloud: &Simulator, setup: &Setup) {
+        let key = match owner {
+            Owner::Us => API_KEY,
+            Owner::Other => "key-of-another-account",
+        };
+        cloud.iam().replace_keys(key);
+        cloud.iam().revoke_all();
         cloud.set_owner(owner);
+        setup.folder.write("api-key", key);
     }
 
     fn remove_machine(account: &Assets, id: u64) {
