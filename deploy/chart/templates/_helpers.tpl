@@ -135,7 +135,7 @@
 {{- end }}
 {{- end }}
 
-{{- /* What each cloud's provider is called, which controllers can run with it, and the settings that it has anyhow. */ -}}
+{{- /* What each cloud's provider is called, which controllers can run with it, and the settings and flags that it has anyhow. */ -}}
 {{- define "aerostat.presets" -}}
 {{- $all := dict
   "alibaba" (dict "name" "alicloud" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
@@ -146,7 +146,8 @@
   "hetzner" (dict "name" "hcloud"
     "controllers" (list "node-route-controller" "persistentvolume-label-controller" "volume-provisioner" "volume-attacher")
     "settings" (dict "loadBalancers.location" "fsn1"))
-  "ibm" (dict "name" "ibm" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
+  "ibm" (dict "name" "ibm" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict
+    "flags" (list "--node-status-update-frequency=30m" "--load-balancer-resync-period=15m"))
   "openstack" (dict "name" "openstack" "controllers" (list "node-route-controller") "settings" dict) }}
 {{- /* A provider is always named, but where helm lint goes on after a failure. */ -}}
 {{- $preset := index $all (.Values.provider | default "digitalocean") }}

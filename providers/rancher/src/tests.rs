@@ -37,6 +37,15 @@ fn hosts(shown: impl Fn(&Request) -> Value + 'static) -> Host {
     })
 }
 
+#[test]
+fn provider_of_rancher_has_at_most_600_lines() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let files = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
+    let own = files.filter(|it| it.is_file() && !it.ends_with("tests.rs"));
+    let lines: usize = own.map(|it| std::fs::read_to_string(it).unwrap().lines().count()).sum();
+    assert!((1..=600).contains(&lines), "it has {lines}");
+}
+
 /// Cases: rancher 2
 #[test]
 fn host_of_a_node_is_found_by_its_uuid() {

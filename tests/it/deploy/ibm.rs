@@ -1,5 +1,6 @@
 //! The config for IBM Cloud: what the provider needs is allowed, and nothing else is.
 
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::{Value, json};
 use tests::clouds::ibm::{ACCOUNT, API_KEY, CLUSTER, REGION, VPC};
@@ -10,7 +11,8 @@ use tests::vendor::{Behaviour, IbmCloud, Vendor as _};
 use crate::pages::{is_there, leave, stands_by, type_in};
 use crate::served::{Differences, joins};
 use crate::setup::{
-    Folder, allowed, cloud_config_in, commands, describe, described, object, quoted, rows_of, settings_in, text, texts,
+    Folder, allowed, cloud_config_in, command_line, commands, container, describe, described, object, quoted, rows_of,
+    settings_in, text, texts,
 };
 
 /// The keys of the vendor's INI file, and what it reads of its environment.
@@ -81,6 +83,20 @@ async fn each_key_of_the_vendors_file_stands_where_the_page_says() {
     assert_eq!(settings_in(rows.iter().map(|it| &it[2]), &describe(guests::IBM).await), 7);
 }
 
+/// How often nodes' addresses and load balancers are looked at, as the provider's page counts an hour of rest.
+const PERIODS: [&str; 2] = ["--node-status-update-frequency=30m", "--load-balancer-resync-period=15m"];
+
+#[test]
+fn the_periods_of_ibm_are_those_of_its_pages() {
+    let manifest = text("install-ibm.yaml");
+    let shipped: Vec<&str> = manifest.lines().filter_map(|it| it.trim_start().strip_prefix("- --")).collect();
+    let (page, of_provider) = (text("ibm/README.md"), text("../providers/ibm/README.md"));
+    for period in PERIODS {
+        assert!(shipped.iter().any(|it| period[2..] == **it), "{period}: {shipped:?}");
+        assert!(page.contains(period) && of_provider.contains(period), "{period}");
+    }
+}
+
 /// Cases: manifests
 #[tokio::test]
 async fn the_page_of_ibm_installs_what_the_binary_runs_with() {
@@ -93,6 +109,10 @@ async fn the_page_of_ibm_installs_what_the_binary_runs_with() {
     );
     type_in(&cluster, &folder, &format!("{places}{}", blocks.concat()), &format!("{API_KEY}\n"));
     is_there(&cluster, "ibm-provider", guests::IBM).await;
+    let edited = std::fs::read_to_string(folder.path("deploy/deployment.yaml")).unwrap();
+    let edited = serde_saphyr::from_str::<Deployment>(&edited).unwrap().spec.unwrap().template;
+    let flags = command_line(&container(&edited));
+    assert!(PERIODS.iter().all(|it| flags.iter().any(|flag| flag == it)), "{flags:?}");
     stands_by(&cluster, &folder, "ibm").await;
     assert_eq!(std::fs::read_to_string(folder.path("api-key")).unwrap(), API_KEY);
     let cloud = IbmCloud::start(Behaviour::default()).await.unwrap();

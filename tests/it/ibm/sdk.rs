@@ -50,6 +50,16 @@ fn of(call: usize) -> Value {
 }
 
 #[tokio::test]
+async fn ibms_own_client_sends_what_is_recorded_of_it() {
+    let mut command = Command::new(folder("../target/ibm/bin/python"));
+    let recorder = command.arg("-B").arg(folder("ibm/record.py")).kill_on_drop(true).output();
+    let output = tokio::time::timeout(PATIENCE, recorder).await.expect("the client ends in time").unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let recorded = std::fs::read(folder("golden/ibm-vpc-sdk.json")).unwrap();
+    assert!(output.stdout == recorded, "Next step: write it again, as tests/ibm/record.py says");
+}
+
+#[tokio::test]
 async fn ibms_own_client_makes_changes_and_deletes_a_load_balancer() {
     let served = ibm::serve(0, Some(Duration::ZERO)).await.unwrap();
     let monitor = json!({ "delay": 5, "max_retries": 2, "timeout": 2, "type": "tcp", "port": 30_080 });

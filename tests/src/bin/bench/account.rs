@@ -36,6 +36,15 @@ pub(crate) trait Account {
         FIRST_PAGE
     }
 
+    /// The flags that the manifests of this cloud give to aerostat beside those that lead it to files and ports.
+    ///
+    /// # Errors
+    ///
+    /// If the manifests have others than expected.
+    fn shipped_flags(&self) -> Result<Vec<&'static str>> {
+        Ok(Vec::new())
+    }
+
     /// Aerostat's config of the provider, its endpoints and the credential, whose file goes into `folder`.
     ///
     /// # Errors

@@ -141,7 +141,8 @@ impl Contender {
         Ok(match self.program {
             Program::Aerostat => {
                 let own = self.aerostat_flags(control_plane, cloud).await?;
-                Running::Aerostat(Aerostat::start(own.iter().map(String::as_str).chain(flags))?)
+                let shipped = cloud.shipped_flags()?;
+                Running::Aerostat(Aerostat::start(own.iter().map(String::as_str).chain(shipped).chain(flags))?)
             }
             Program::Baseline => Running::Baseline(Baseline::start(control_plane, cloud, &flags).await?),
             Program::ControllerManager => Running::Baseline(Baseline::controller_manager(control_plane, &flags).await?),
@@ -158,7 +159,7 @@ impl Contender {
         }
     }
 
-    /// The flags with which aerostat serves a control plane and a cloud: everything else is as it is by default.
+    /// The flags with which aerostat serves a control plane and a cloud: everything else is as it is by default, or as the cloud's manifests have it.
     async fn aerostat_flags(self, control_plane: &ControlPlane, cloud: &impl Account) -> Result<[String; 3]> {
         let config = self.write_config(control_plane, cloud)?;
         let kubeconfig = control_plane.aerostat_kubeconfig().await?;

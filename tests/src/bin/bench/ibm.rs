@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use serde_json::json;
 use tests::clouds::ibm::{API_KEY, Behaviour, Options, Simulator, Taking, World};
 use tests::guests;
@@ -22,6 +22,11 @@ use crate::cloud::{LATENCY, name};
 /// How long a creation and a change took where the vendor's manager was recorded.
 const CREATION: Duration = Duration::from_secs(6);
 const CHANGE: Duration = Duration::from_secs(2);
+
+/// The manifest that operators install.
+const MANIFEST: &str = include_str!("../../../../deploy/install-ibm.yaml");
+/// Its flags that say how often the cloud is asked.
+const PERIODS: [&str; 2] = ["--node-status-update-frequency=", "--load-balancer-resync-period="];
 
 /// A VPC with an instance for each node. Its answers are not checked: that would be measured too.
 pub(crate) async fn simulator(nodes: usize) -> Result<Simulator> {
@@ -74,6 +79,13 @@ impl Account for Simulator {
 
     fn arguments(&self) -> Result<Vec<String>> {
         bail!("the baseline does not know IBM Cloud")
+    }
+
+    fn shipped_flags(&self) -> Result<Vec<&'static str>> {
+        let all = MANIFEST.lines().filter_map(|it| it.trim_start().strip_prefix("- "));
+        let flags: Vec<_> = all.filter(|it| PERIODS.iter().any(|period| it.starts_with(period))).collect();
+        ensure!(flags.len() == PERIODS.len(), "deploy/install-ibm.yaml has the periods {flags:?}");
+        Ok(flags)
     }
 
     /// As it is shipped, with an API key.

@@ -97,7 +97,7 @@ const ROWS: [(&str, &str); 49] = [
     ("gcp-steady", "an hour at 1,000 nodes at Google Cloud, all Ready"),
     ("ibm-join-1000", "1,000 nodes join at once at IBM Cloud"),
     ("ibm-services", "a load balancer of IBM Cloud is made, changed and deleted; five minutes with 50 of them"),
-    ("ibm-steady", "an hour at 1,000 nodes and 50 load balancers at IBM Cloud"),
+    ("ibm-steady", "an hour at 1,000 nodes and 50 load balancers at IBM Cloud, after half an hour"),
     ("openstack-join-1000", "1,000 nodes join at once at OpenStack"),
     ("openstack-churn", "20 load balancers of OpenStack with 32 pools: made, read again, while nodes come and go"),
     ("openstack-large", "a load balancer of OpenStack with 10 ports over 1,000 nodes"),

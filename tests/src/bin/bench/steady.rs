@@ -26,7 +26,7 @@ const NOT_READY: usize = NODES / 20;
 const PATIENCE: Duration = Duration::from_secs(900);
 
 /// Two address periods, of 5 min each, and the time that they take.
-pub(crate) const WINDOW: Duration = Duration::from_secs(11 * 60);
+const WINDOW: Duration = Duration::from_secs(11 * 60);
 
 /// From the first mark that nodes are not Ready to the beginning of the window.
 const LEAD: Duration = Duration::from_secs(30);

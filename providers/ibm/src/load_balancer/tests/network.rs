@@ -42,6 +42,18 @@ fn ranged(mut service: LoadBalancer, ranges: &str) -> LoadBalancer {
     service.with_annotation(format!("{PREFIX}{RANGE}"), ranges)
 }
 
+/// The requests of a load balancer that takes ranges of ports: made with one, which changes, and gets another beside it.
+pub(super) fn life() -> Vec<testing::Request> {
+    let played = Played::new(FakeVpc::default());
+    let mut service = ranged(network(Protocol::Tcp), "80-90");
+    service.nodes.truncate(1);
+    played.settle(&mut service);
+    service.ports.push(Port::new(Protocol::Tcp, 85, 30_085));
+    service = ranged(service, "80-84,85-99");
+    played.settle(&mut service);
+    played.host.sent()
+}
+
 #[test]
 fn a_range_of_ports_is_one_listener() {
     let played = Played::new(FakeVpc::default());

@@ -1,4 +1,5 @@
-//! Our requests beside those of the official SDK (ibm-vpc 0.36.0), recorded in `tests/golden/ibm-vpc-sdk.json`.
+//! Our requests beside those of the official SDK (ibm-vpc 0.36.0), recorded in `tests/golden/ibm-vpc-sdk.json` by
+//! `tests/ibm/record.py`.
 
 use aerostat_sdk::testing::{Body, Request, answer};
 use aerostat_sdk::{Instances as _, PersistentVolumes as _, Provider as _, Volume};
@@ -15,7 +16,7 @@ fn told(request: &Request) -> Value {
         Some(("listener", _)) if is_write => "LISTENER".to_owned(),
         Some(("r006", rest)) if rest.starts_with("k8s-") => "ROUTE".to_owned(),
         Some(("made", _)) => "ROUTE".to_owned(),
-        Some(("r006", rest)) if rest.starts_with("own-") => "GROUP".to_owned(),
+        Some(("r006", rest)) if rest.starts_with("own-") || rest == "nodes" => "GROUP".to_owned(),
         Some(("rule", _)) => "RULE".to_owned(),
         _ => part.clone(),
     };
@@ -70,7 +71,8 @@ fn each_request_is_the_one_that_the_sdk_sends() {
     grouped.settle(&mut annotated("vpc-security-group", "clients-1"));
     let _ = grouped.host.run(|| <Ibm as aerostat_sdk::LoadBalancerInventory>::list(None, 100));
     sent.extend(grouped.host.sent().iter().map(told));
-    sent.extend(ranges::life().iter().map(told));
+    let lives = [ranges::life(), network::life(), way_out::life()];
+    sent.extend(lives.iter().flatten().map(told));
     for (name, expected) in recorded.as_object().unwrap() {
         assert!(sent.contains(expected), "{name}: {expected}\n{sent:#?}");
     }

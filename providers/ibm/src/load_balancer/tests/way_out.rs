@@ -28,6 +28,15 @@ fn with_rules(rules: &[Value]) -> Played {
     played
 }
 
+/// The requests of rules in the nodes' group: one is made, and goes with the Service.
+pub(super) fn life() -> Vec<testing::Request> {
+    let played = with_rules(&[]);
+    let mut service = annotated(OUTBOUND, "80");
+    played.settle(&mut service);
+    played.gone(&service);
+    played.host.sent()
+}
+
 /// The names of the group's rules.
 fn names(played: &Played) -> Vec<String> {
     let rules = played.cloud.borrow_mut().cloud().groups[0]["rules"].clone();
