@@ -1,5 +1,6 @@
 //! Classic Load Balancers in memory: what is sent for a Service, and what becomes of the answers.
 
+mod access;
 mod cloud;
 mod recorded;
 

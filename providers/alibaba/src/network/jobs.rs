@@ -9,6 +9,7 @@ use aerostat_sdk::{Error, LoadBalancer, Result, clock};
 use super::names::ID;
 use super::step::NlbStop;
 use crate::api::jobs::{self, JobState};
+use crate::remembered::MemoWords;
 
 /// Jobs that are begun before one is over: the memo has room for them.
 const MOST: usize = 8;
@@ -51,16 +52,6 @@ impl NlbJobs {
             }
         }
         (LoadBalancer { memo: Some(id.to_owned()), ..service.clone() }, jobs)
-    }
-
-    /// The memo of the load balancer with this one.
-    pub(super) fn memo(&self, id: String) -> String {
-        if !id.starts_with(ID) {
-            return id;
-        }
-        let since = self.since.get().map(|it| format!(" {SINCE}:{it}")).unwrap_or_default();
-        let jobs: String = self.open.borrow().iter().map(|it| format!(" {}:{}", it.action, it.id)).collect();
-        id + &since + &jobs
     }
 
     /// When what is made now was announced: with the Service's UID, a token that only this creation has. A repetition of it makes
@@ -122,6 +113,17 @@ impl NlbJobs {
             None => Ok(()),
             Some(NlbJob { action, id }) => Err(NlbStop::Waits(format!("job {id} ({action}) is not over"))),
         }
+    }
+}
+
+impl MemoWords for NlbJobs {
+    fn memo(&self, id: String) -> String {
+        if !id.starts_with(ID) {
+            return id;
+        }
+        let since = self.since.get().map(|it| format!(" {SINCE}:{it}")).unwrap_or_default();
+        let jobs: String = self.open.borrow().iter().map(|it| format!(" {}:{}", it.action, it.id)).collect();
+        id + &since + &jobs
     }
 }
 

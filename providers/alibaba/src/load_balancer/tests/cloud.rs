@@ -133,7 +133,11 @@ impl FakeSlb {
             _ => {}
         }
         let shown: Vec<Value> = entries.iter().map(|it| json!({ "AclEntryIP": it })).collect();
-        reply(200, json!({ "AclId": id, "AclEntrys": { "AclEntry": shown }, "TotalAclEntry": shown.len() }))
+        let tags = json!({ "Tag": it.body["Tags"] });
+        reply(
+            200,
+            json!({ "AclId": id, "AclEntrys": { "AclEntry": shown }, "TotalAclEntry": shown.len(), "Tags": tags }),
+        )
     }
 
     /// Actions on certificates for further domains.
