@@ -11,6 +11,7 @@ mod load_balancer;
 mod machine;
 mod network;
 mod provider;
+mod remembered;
 mod routes;
 mod services;
 mod settings;

@@ -2,6 +2,7 @@
 
 mod access;
 pub(crate) mod annotations;
+mod announced;
 pub(crate) mod attributes;
 pub(crate) mod creation;
 pub(crate) mod desired;
@@ -19,16 +20,18 @@ pub(crate) use self::marks::{CLUSTER_UID, KEPT, SERVICE_UID};
 
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::backend::{self, Backend, Creation, Found, Pauses, Removal, Update};
-use aerostat_sdk::{Change, Deletion, Error, Ingress, LoadBalancer, Progress, Result, cluster};
+use aerostat_sdk::{Change, Deletion, Error, Ingress, LoadBalancer, Progress, Result, clock, cluster};
 
 use self::access::ServiceAccess;
 use self::annotations::{ADDRESS_TYPE, HOSTNAME, ID as OWN, PRESERVE, renamed};
+use self::announced::AccessMemo;
 use self::desired::{DesiredSlb, of_machines};
 use self::marks::{TagRelation, VENDOR_CLUSTER, VENDOR_NAME, left_by_the_vendor, relation};
 use self::names::PartNames;
 use self::update::SlbUpdate;
 use crate::api::AcsRefusal;
 use crate::api::load_balancers::{self as balancers, SlbBalancer};
+use crate::remembered::MemoWords as _;
 use crate::settings::VpcSettings;
 use crate::settings::balancers::SlbSettings;
 
@@ -39,7 +42,7 @@ pub(crate) const FINALIZER: &str = "service.k8s.alibaba/resources";
 
 /// Takes one step towards it.
 pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
-    let service = renamed(desired);
+    let (service, memo) = AccessMemo::split(&renamed(desired), clock::now());
     if let Some(id) = Annotations::of(&service).text(OWN.name) {
         return Err(Error::invalid(format_args!(
             "annotation {}: {id:?}: a load balancer that somebody else made is not served yet, and is not touched: take the annotation \
@@ -47,12 +50,15 @@ pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
             OWN.name
         )));
     }
-    backend::ensure(&SlbCall::of(&service)?)
+    let call = SlbCall::of(&service, memo)?;
+    call.memo.with_progress(backend::ensure(&call), desired, &service)
 }
 
 /// Takes one step towards its absence.
 pub(crate) fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
-    backend::delete(&SlbCall::of(&renamed(unwanted))?)
+    let (service, memo) = AccessMemo::split(&renamed(unwanted), clock::now());
+    let call = SlbCall::of(&service, memo)?;
+    call.memo.with_deletion(backend::delete(&call), unwanted, &service)
 }
 
 /// Refuses the end of a deletion while the vendor's controller has left one for the Service that is not proven to be its own: its finalizer
@@ -61,7 +67,7 @@ pub(crate) fn check_inherited(unwanted: &LoadBalancer) -> Result<()> {
     if !unwanted.finalizers().any(|it| it == FINALIZER) {
         return Ok(());
     }
-    let call = SlbCall::of(unwanted)?;
+    let call = SlbCall::of(unwanted, AccessMemo::default())?;
     let all = balancers::tagged(&call.region, (VENDOR_NAME, &unwanted.name))?;
     let left = all.iter().find(|it| call.relation(it) != TagRelation::Own);
     left.map_or(Ok(()), |it| Err(left_by_the_vendor(&it.title(), FINALIZER)))
@@ -75,15 +81,16 @@ struct SlbCall<'a> {
     settings: SlbSettings,
     cluster_uid: String,
     names: PartNames,
+    memo: AccessMemo,
 }
 
 impl<'a> SlbCall<'a> {
-    fn of(service: &'a LoadBalancer) -> Result<Self> {
+    fn of(service: &'a LoadBalancer, memo: AccessMemo) -> Result<Self> {
         let VpcSettings { region, vpc, .. } = VpcSettings::read()?;
         let settings = SlbSettings::read()?;
         let cluster_uid = cluster()?.uid;
         let names = PartNames::new(&service.owner, settings.cluster_id.as_ref().unwrap_or(&cluster_uid));
-        Ok(Self { service, region, vpc, settings, cluster_uid, names })
+        Ok(Self { service, region, vpc, settings, cluster_uid, names, memo })
     }
 
     fn relation(&self, live: &SlbBalancer) -> TagRelation {
@@ -99,13 +106,13 @@ impl<'a> SlbCall<'a> {
     }
 
     fn access(&self) -> ServiceAccess<'_> {
-        ServiceAccess { region: &self.region, service: self.service, cluster_uid: &self.cluster_uid }
-    }
-
-    /// Deletes the lists of access of a load balancer that is gone.
-    fn remove_access(&self) -> Result<(), AcsRefusal> {
-        let access = self.access();
-        access.remove(&access.all()?, None)
+        ServiceAccess {
+            region: &self.region,
+            service: self.service,
+            cluster_uid: &self.cluster_uid,
+            memo: &self.memo,
+            longest: self.settings.pauses.create_again,
+        }
     }
 
     /// Refuses what an account of the operator's does not give.
@@ -120,13 +127,16 @@ impl<'a> SlbCall<'a> {
         Ok(())
     }
 
-    fn delete_one(&self, live: &SlbBalancer) -> Result<(), AcsRefusal> {
-        if live.delete_protection == "on" {
-            let off = [("DeleteProtection", "off")];
-            balancers::change(&self.region, "SetLoadBalancerDeleteProtection", &live.id, &off)?;
+    /// Deletes it if it is there, and then its lists of access.
+    fn delete_one(&self, live: Option<&SlbBalancer>) -> Result<(), AcsRefusal> {
+        if let Some(live) = live {
+            if live.delete_protection == "on" {
+                let off = [("DeleteProtection", "off")];
+                balancers::change(&self.region, "SetLoadBalancerDeleteProtection", &live.id, &off)?;
+            }
+            balancers::delete(&self.region, &live.id)?;
         }
-        balancers::delete(&self.region, &live.id)?;
-        self.remove_access()
+        self.access().remove_all()
     }
 
     fn mark_kept(&self, live: &SlbBalancer) -> Result<(), AcsRefusal> {
@@ -244,17 +254,16 @@ impl Backend for SlbCall<'_> {
     }
 
     fn delete(&self, id: &str) -> Result<Removal> {
-        let Some(live) = balancers::find(&self.region, id)? else {
-            self.remove_access()?;
-            return Ok(Removal::Gone);
-        };
-        if self.relation(&live) == TagRelation::Other {
-            return Ok(Removal::Foreign(format!("{} has the tags of another Service", live.title())));
+        let live = balancers::find(&self.region, id)?;
+        if let Some(live) = &live {
+            if self.relation(live) == TagRelation::Other {
+                return Ok(Removal::Foreign(format!("{} has the tags of another Service", live.title())));
+            }
+            if Annotations::of(self.service).text(PRESERVE.name).is_some() {
+                return Ok(Removal::Protected(format!("annotation {} keeps {}", PRESERVE.name, live.title())));
+            }
         }
-        if Annotations::of(self.service).text(PRESERVE.name).is_some() {
-            return Ok(Removal::Protected(format!("annotation {} keeps {}", PRESERVE.name, live.title())));
-        }
-        match self.delete_one(&live) {
+        match self.delete_one(live.as_ref()) {
             Ok(()) => Ok(Removal::Gone),
             Err(refusal) if refusal.is_busy() => Ok(Removal::Busy(refusal.error.to_string())),
             Err(refusal) => Err(refusal.error),

@@ -16,57 +16,45 @@ mod step;
 pub(crate) use self::annotations::TABLE;
 pub(crate) use self::names::{CLASS, ID};
 
-use std::time::Duration;
-
-use aerostat_sdk::backend;
-use aerostat_sdk::{Deletion, LoadBalancer, LoadBalancerStatus, PendingStatus, Progress, Result};
+use aerostat_sdk::backend::{self, Backend as _};
+use aerostat_sdk::{Deletion, Error, LoadBalancer, Progress, Result};
 
 use self::call::NlbCall;
 use self::jobs::NlbJobs;
 use crate::api::network_load_balancers as balancers;
 use crate::load_balancer::annotations::renamed;
 use crate::load_balancer::marks::{TagRelation, left_by_the_vendor};
+use crate::remembered::MemoWords as _;
 
 /// The finalizer of the vendor's controller.
 pub(crate) const FINALIZER: &str = "service.k8s.alibaba/nlb";
-
-/// How long a deletion rests of which a job has failed.
-const REST: Duration = Duration::from_secs(5);
 
 /// Takes one step towards it.
 pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
     let (service, jobs) = NlbJobs::split(&renamed(desired));
     let call = NlbCall::of(&service, jobs)?;
-    match backend::ensure(&call) {
-        Ok(Progress::Pending(it)) => {
-            Ok(Progress::Pending(PendingStatus { status: remembering(it.status, &call.jobs), ..it }))
-        }
-        Ok(other) => Ok(other),
-        Err(error) => {
-            if error.is_refusal() {
-                call.jobs.forget_announcement();
-            }
-            let status = remembering(service.status(), &call.jobs);
-            // A failed one is not asked about again.
-            if status.memo == desired.memo { Err(error) } else { Ok(Progress::failed(status, error)) }
-        }
+    let answer = match call.waits() {
+        Ok(None) => backend::ensure(&call),
+        Ok(Some(why)) => Ok(Progress::pending(service.status(), call.change_pause(), why)),
+        Err(failed) => Err(failed),
+    };
+    if answer.as_ref().is_err_and(Error::is_refusal) {
+        call.jobs.forget_announcement();
     }
+    // A failed one is not asked about again.
+    call.jobs.with_progress(answer, desired, &service)
 }
 
 /// Takes one step towards its absence.
 pub(crate) fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
     let (service, jobs) = NlbJobs::split(&renamed(unwanted));
     let call = NlbCall::of(&service, jobs)?;
-    match backend::delete(&call) {
-        Ok(Deletion::Pending(it)) => {
-            Ok(Deletion::Pending(PendingStatus { status: remembering(it.status, &call.jobs), ..it }))
-        }
-        Ok(other) => Ok(other),
-        Err(error) => {
-            let status = remembering(service.status(), &call.jobs);
-            if status.memo == unwanted.memo { Err(error) } else { Ok(Deletion::pending(status, REST, error.why())) }
-        }
-    }
+    let answer = match call.waits() {
+        Ok(None) => backend::delete(&call),
+        Ok(Some(why)) => Ok(Deletion::pending(service.status(), call.change_pause(), why)),
+        Err(failed) => Err(failed),
+    };
+    call.jobs.with_deletion(answer, unwanted, &service)
 }
 
 /// Refuses the end of a deletion while the vendor's controller has left one for the Service that is not proven to be its own: its finalizer
@@ -79,12 +67,6 @@ pub(crate) fn check_inherited(unwanted: &LoadBalancer) -> Result<()> {
     let all = balancers::tagged(&call.region, call.mark())?;
     let left = all.iter().find(|it| call.relation(&it.tags) != TagRelation::Own);
     left.map_or(Ok(()), |it| Err(left_by_the_vendor(&it.title(), FINALIZER)))
-}
-
-/// A status whose memo has the jobs, too.
-fn remembering(status: LoadBalancerStatus, jobs: &NlbJobs) -> LoadBalancerStatus {
-    let memo = status.memo.map(|it| jobs.memo(it));
-    LoadBalancerStatus { memo, ..status }
 }
 
 #[cfg(test)]

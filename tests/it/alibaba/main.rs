@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod access;
 mod asked;
 mod bad_input;
 mod balancers;

@@ -1,5 +1,6 @@
 //! Lists of access: the ranges of clients that listeners of Classic Load Balancers let in.
 
+use aerostat_sdk::backend::{Creation, Found};
 use serde_json::{Value, json};
 
 use super::errors::AcsRefusal;
@@ -10,6 +11,8 @@ use super::product::SLB;
 const BATCH: usize = 50;
 /// Lists and entries of a page.
 const PAGE: usize = 50;
+/// The code for a list that is not there.
+const GONE: &str = "AclNotExist";
 
 /// A list, without its entries.
 #[derive(Clone, Debug)]
@@ -41,6 +44,14 @@ fn all(
     }
 }
 
+/// The list with this id.
+pub(crate) fn find(region: &str, id: &str) -> Result<Option<SlbAccessList>, AcsRefusal> {
+    match SLB.call("DescribeAccessControlListAttribute", region, &[("AclId", id)]) {
+        Err(refusal) if refusal.code == GONE => Ok(None),
+        shown => shown.map(|it| Some(SlbAccessList { id: id.to_owned(), tags: wrapped_tags(&it) })),
+    }
+}
+
 /// All lists with this tag.
 pub(crate) fn tagged(region: &str, (key, value): (&str, &str)) -> Result<Vec<SlbAccessList>, AcsRefusal> {
     let pairs = [("Tag.1.Key", key), ("Tag.1.Value", value)];
@@ -57,16 +68,18 @@ pub(crate) fn ranges(region: &str, id: &str) -> Result<Vec<String>, AcsRefusal> 
     Ok(found.iter().map(|it| text(it, "AclEntryIP")).collect())
 }
 
-/// Makes a list. Answers its id.
-pub(crate) fn create(region: &str, name: &str, tags: &[(&str, &str)]) -> Result<String, AcsRefusal> {
+/// Makes a list.
+///
+/// # Errors
+///
+/// That it was certainly not made.
+pub(crate) fn create(region: &str, name: &str, tags: &[(&str, &str)]) -> Result<Creation, AcsRefusal> {
     let tags = numbered("Tag", tags.iter().map(|(key, value)| [("Key", *key), ("Value", *value)]));
     let mut pairs = vec![("AclName", name), ("AddressIPVersion", "ipv4")];
     pairs.extend(tags.iter().map(|(name, value)| (name.as_str(), *value)));
-    let id = text(&SLB.call("CreateAccessControlList", region, &pairs)?, "AclId");
-    if id.is_empty() {
-        return Err(aerostat_sdk::Error::unavailable("CreateAccessControlList: an answer without an id").into());
-    }
-    Ok(id)
+    SLB.create("CreateAccessControlList", region, &pairs, |made| {
+        Some(Found::new(Some(text(made, "AclId")).filter(|it| !it.is_empty())?, name, true))
+    })
 }
 
 /// Adds ranges to a list, or takes them away: this action.
@@ -81,7 +94,7 @@ pub(crate) fn change(region: &str, id: &str, action: &str, ranges: &[String]) ->
 /// Deletes a list. One that is gone counts as deleted.
 pub(crate) fn delete(region: &str, id: &str) -> Result<(), AcsRefusal> {
     match SLB.call("DeleteAccessControlList", region, &[("AclId", id)]) {
-        Err(refusal) if refusal.code == "AclNotExist" => Ok(()),
+        Err(refusal) if refusal.code == GONE => Ok(()),
         done => done.map(drop),
     }
 }

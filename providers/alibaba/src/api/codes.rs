@@ -20,6 +20,9 @@ pub(super) fn is_about_keys(code: &str) -> bool {
     code.split('.').next().is_some_and(|it| UNKNOWN_KEYS.contains(&it))
 }
 
+/// Codes of what is still in use: security groups and lists of access of a load balancer that is changed or deleted.
+const IN_USE: [&str; 2] = ["AclUsed", "DependencyViolation"];
+
 /// Codes of Classic Load Balancers that carry out an earlier change: those with which the vendor's Terraform provider sends a request again.
 const BUSY_BALANCER: [&str; 6] = [
     "BackendServer.configuring",
@@ -30,13 +33,14 @@ const BUSY_BALANCER: [&str; 6] = [
     "SystemBusy",
 ];
 
-/// Whether the object is carrying out an earlier change, or the change has failed for now: the same request is sent again.
+/// Whether the object is carrying out an earlier change or is still in use, or the change has failed for now: the same request is sent again.
 pub(crate) fn is_busy(code: &str) -> bool {
     let is_kind = |it: &str| code.strip_prefix(it).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
     code.ends_with("Conflict")
         || ["Conflict", "IncorrectStatus", "OperationFailed"].into_iter().any(is_kind)
         || code == "VPC_ROUTE_ENTRY_STATUS_ERROR"
         || BUSY_BALANCER.contains(&code)
+        || IN_USE.contains(&code)
 }
 
 /// Whether no more can be had of something.
@@ -99,6 +103,8 @@ mod tests {
             ("BackendServer.configuring", 400, Refused::Busy),
             ("ServiceIsConfiguring", 400, Refused::Busy),
             ("DomainExtensionProcessing", 400, Refused::Busy),
+            ("DependencyViolation", 403, Refused::Busy),
+            ("AclUsed", 400, Refused::Busy),
             ("ConflictingParameter", 400, Refused::Invalid),
             ("InvalidParameter", 400, Refused::Invalid),
             ("ServiceUnavailable", 503, Refused::Failure),

@@ -16,6 +16,8 @@ const REST: Duration = Duration::from_secs(5);
 const WORDS: usize = 400;
 /// The beginning of codes of changes that have failed for now.
 const FAILED: &str = "OperationFailed";
+/// The code of what has to wait.
+const WAITS: &str = "IncorrectStatus";
 /// The largest answer in which an error is looked for.
 const ERROR_BYTES: usize = 64 << 10;
 
@@ -29,6 +31,11 @@ pub(crate) struct AcsRefusal {
 }
 
 impl AcsRefusal {
+    /// As the API refuses what has to wait for something: nothing was sent.
+    pub(crate) fn waits(why: impl Display) -> Self {
+        Self { code: WAITS.to_owned(), error: Error::unavailable(why) }
+    }
+
     /// Whether the same request goes through once an earlier change is over.
     pub(crate) fn is_busy(&self) -> bool {
         is_busy(&self.code)
@@ -112,6 +119,12 @@ fn complaint(asked: AskedAction<'_>, status: u16, said: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn refusals_of_our_own_are_waits() {
+        let refusal = AcsRefusal::waits("it is looked for");
+        assert!(refusal.is_busy() && !refusal.is_about_one());
+    }
 
     #[test]
     fn refusals_of_one_request_say_nothing_of_others() {

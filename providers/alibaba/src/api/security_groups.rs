@@ -10,6 +10,9 @@ use super::product::ECS;
 /// Groups of a page, and rules in one request: the most that the API takes.
 pub(crate) const PAGE: u32 = 100;
 
+/// Rules of a page: the most that the API takes.
+const RULES: u32 = 1_000;
+
 /// A group, without its rules.
 #[derive(Clone, Debug)]
 pub(crate) struct EcsGroup {
@@ -70,8 +73,11 @@ pub(crate) fn tagged(region: &str, tag: (&str, &str)) -> Result<Vec<EcsGroup>, A
 /// The rules of a group about who comes in.
 pub(crate) fn rules(region: &str, group: &str) -> Result<Vec<EcsRule>, AcsRefusal> {
     let pairs = [("SecurityGroupId", group), ("Direction", "ingress")];
-    let shown = ECS.call("DescribeSecurityGroupAttribute", region, &pairs)?;
-    Ok(items(&shown, "Permissions", "Permission").iter().filter_map(EcsRule::from_fields).collect())
+    Ok(aerostat_sdk::pages(None::<String>, |cursor| {
+        let (shown, next) = ECS.page("DescribeSecurityGroupAttribute", region, &pairs, cursor.as_deref(), RULES)?;
+        let rules = items(&shown, "Permissions", "Permission").iter().filter_map(EcsRule::from_fields);
+        Ok((rules.collect::<Vec<_>>(), next.map(Some)))
+    })?)
 }
 
 /// Makes a group. Answers its id.

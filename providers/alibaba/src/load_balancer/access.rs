@@ -1,7 +1,11 @@
 //! The list of access that lets in the ranges of a Service.
 
-use aerostat_sdk::LoadBalancer;
+use std::time::Duration;
 
+use aerostat_sdk::backend::Creation;
+use aerostat_sdk::{LoadBalancer, clock};
+
+use super::announced::AccessMemo;
 use super::marks::{CLUSTER_UID, SERVICE_UID};
 use crate::api::AcsRefusal;
 use crate::api::access_lists::{self as lists, SlbAccessList};
@@ -11,6 +15,10 @@ pub(super) struct ServiceAccess<'a> {
     pub(super) region: &'a str,
     pub(super) service: &'a LoadBalancer,
     pub(super) cluster_uid: &'a str,
+    /// What is known of one that is not shown yet.
+    pub(super) memo: &'a AccessMemo,
+    /// How long one may take until it is shown.
+    pub(super) longest: Duration,
 }
 
 impl ServiceAccess<'_> {
@@ -18,24 +26,39 @@ impl ServiceAccess<'_> {
         [(CLUSTER_UID, self.cluster_uid), (SERVICE_UID, &self.service.owner.uid)]
     }
 
-    /// The Service's lists, by our tags.
-    pub(super) fn all(&self) -> Result<Vec<String>, AcsRefusal> {
-        let [cluster, service] = self.tags();
-        let has = |list: &SlbAccessList, (key, value): (&str, &str)| {
-            list.tags.iter().any(|(own, text)| own == key && text == value)
-        };
+    fn is_own(&self, list: &SlbAccessList) -> bool {
+        self.tags().iter().all(|(key, value)| list.tags.iter().any(|(own, text)| own == key && text == value))
+    }
+
+    /// Those that a list shows, by our tags.
+    fn shown(&self) -> Result<Vec<String>, AcsRefusal> {
+        let [_, service] = self.tags();
         let found = lists::tagged(self.region, service)?;
-        Ok(found.into_iter().filter(|it| has(it, cluster) && has(it, service)).map(|it| it.id).collect())
+        Ok(found.into_iter().filter(|it| self.is_own(it)).map(|it| it.id).collect())
+    }
+
+    /// Whether there may be one that no listener tells of.
+    pub(super) fn may_be_there(&self) -> bool {
+        self.memo.waits().is_some()
+    }
+
+    /// The Service's lists: first one that is not shown yet.
+    pub(super) fn all(&self) -> Result<Vec<String>, AcsRefusal> {
+        let mut all = self.shown()?;
+        if let Some(id) = self.memo.look(&all, clock::now(), self.longest) {
+            match lists::find(self.region, &id)?.is_some_and(|it| self.is_own(&it)) {
+                true => all.insert(0, id),
+                false => self.memo.forget(&id),
+            }
+        }
+        Ok(all)
     }
 
     /// One of these with exactly these ranges, or a new one. First lets in what is missing.
     pub(super) fn write(&self, all: &[String], ranges: &[String]) -> Result<String, AcsRefusal> {
         let (id, live) = match all.first() {
             Some(id) => (id.clone(), lists::ranges(self.region, id)?),
-            None => {
-                let name = format!("k8s-{}", self.service.name);
-                (lists::create(self.region, &name, &self.tags())?, Vec::new())
-            }
+            None => (self.make()?, Vec::new()),
         };
         let without = |all: &[String], others: &[String]| -> Vec<String> {
             all.iter().filter(|it| !others.contains(it)).cloned().collect()
@@ -45,8 +68,51 @@ impl ServiceAccess<'_> {
         Ok(id)
     }
 
+    /// Makes one, if its creation was announced and not sent before.
+    fn make(&self) -> Result<String, AcsRefusal> {
+        let now = clock::now();
+        let announced = self.memo.begin(now).map_err(AcsRefusal::waits)?;
+        let name = format!("k8s-{}", self.service.name);
+        match lists::create(self.region, &name, &self.tags())? {
+            Creation::Begun(found) | Creation::Made(found) => {
+                self.memo.made(&found.id, now);
+                Ok(found.id)
+            }
+            Creation::Busy(why) => {
+                self.memo.announce_again(announced, now);
+                Err(AcsRefusal::waits(why))
+            }
+            Creation::Unclear(why) => {
+                self.memo.seek(now);
+                Err(AcsRefusal::waits(why))
+            }
+        }
+    }
+
     /// Deletes those that no listener needs any more.
     pub(super) fn remove(&self, all: &[String], used: Option<&String>) -> Result<(), AcsRefusal> {
-        all.iter().filter(|it| Some(*it) != used).try_for_each(|id| lists::delete(self.region, id))
+        for id in all.iter().filter(|it| Some(*it) != used) {
+            lists::delete(self.region, id)?;
+            self.memo.forget(id);
+        }
+        Ok(())
+    }
+
+    /// Deletes all of them. One that may still be shown is waited for.
+    pub(super) fn remove_all(&self) -> Result<(), AcsRefusal> {
+        self.remove(&self.all()?, None)?;
+        self.check()
+    }
+
+    /// Waits for one that is not shown yet: a load balancer that is ready has the id alone for memo.
+    pub(super) fn settle(&self) -> Result<(), AcsRefusal> {
+        if self.may_be_there() {
+            let _ = self.memo.look(&self.shown()?, clock::now(), self.longest);
+        }
+        self.check()
+    }
+
+    fn check(&self) -> Result<(), AcsRefusal> {
+        self.memo.waits().map_or(Ok(()), |why| Err(AcsRefusal::waits(why)))
     }
 }

@@ -1,5 +1,6 @@
 //! Classic Load Balancers in memory: what is sent for a Service, and what becomes of the answers.
 
+mod access;
 mod cloud;
 mod recorded;
 
@@ -193,47 +194,28 @@ fn alibaba_027_a_rotated_certificate_of_a_domain_is_written() {
 }
 
 #[test]
-fn ranges_of_clients_are_a_list_of_access() {
-    let played = Played::new(FakeSlb::default());
-    let mut service = service();
-    service.source_ranges = vec!["10.0.0.0/8".to_owned(), "192.0.2.0/24".to_owned()];
+fn domains_that_are_not_needed_make_room_for_others() {
+    let played = Played::new(FakeSlb { most_domains: 2, ..FakeSlb::default() });
+    let mut service = annotated("protocol-port", "https:443")
+        .with_annotation(format!("{PREFIX}cert-id"), "c")
+        .with_annotation(format!("{PREFIX}domain-extensions"), "a.example.com:cert-1,b.example.com:cert-2");
+    service.ports = vec![Port::new(Protocol::Tcp, 443, 30_443)];
     played.settle(&mut service);
-    let shown = |played: &Played<FakeSlb>| {
-        let mut simulated = played.cloud.borrow_mut();
-        let cloud = simulated.cloud();
-        let live = cloud.balancers.get("lb-1").unwrap().body["Listeners"][0].clone();
-        let lists: Vec<Value> = cloud.lists.all().map(|(_, it)| it.body["Entries"].clone()).collect();
-        (["AclId", "AclStatus", "AclType"].map(|it| live[it].clone()), lists)
-    };
-    let on = ["acl-1", "on", "white"].map(Value::from);
-    assert_eq!(shown(&played), (on.clone(), vec![json!(["10.0.0.0/8", "192.0.2.0/24"])]));
+    service.annotations.pop();
+    service =
+        service.with_annotation(format!("{PREFIX}domain-extensions"), "c.example.com:cert-3,b.example.com:cert-2");
+    let (create, delete) = ("CreateDomainExtension", "DeleteDomainExtension");
+    assert_eq!(writes(&played.settle(&mut service)), [create, delete, create]);
     assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
-    service.source_ranges = vec!["192.0.2.0/24".to_owned(), "198.51.100.0/24".to_owned()];
-    assert_eq!(writes(&played.settle(&mut service)), ["AddAccessControlListEntry", "RemoveAccessControlListEntry"]);
-    assert_eq!(shown(&played), (on, vec![json!(["192.0.2.0/24", "198.51.100.0/24"])]));
-    service.source_ranges.clear();
-    let expected = ["SetLoadBalancerTCPListenerAttribute", "DeleteAccessControlList"];
-    assert_eq!(writes(&played.settle(&mut service)), expected);
-    assert_eq!(shown(&played).1, [Value::Null; 0]);
-    service.source_ranges = vec!["2001:db8::/32".to_owned()];
-    assert!(matches!(played.call(&mut service), Err(Error::Invalid(_))), "nobody is let in whom no list names");
-    service.source_ranges = vec!["10.0.0.0/8".to_owned()];
-    played.settle(&mut service);
-    assert_eq!(played.host.run(|| Alibaba::delete(&service)), Ok(Deletion::Done));
-    assert_eq!(played.cloud.borrow_mut().cloud().objects().len(), 0);
-}
-
-#[test]
-fn a_list_of_access_goes_with_its_last_listener() {
-    let played = Played::new(FakeSlb::default());
-    let mut service = service();
-    service.source_ranges = vec!["10.0.0.0/8".to_owned()];
-    played.settle(&mut service);
-    // Another port, and everybody may come in.
-    service.ports = vec![Port::new(Protocol::Tcp, 81, 30_080)];
-    service.source_ranges.clear();
-    assert!(writes(&played.settle(&mut service)).contains(&"DeleteAccessControlList"));
-    assert_eq!(played.cloud.borrow_mut().cloud().lists.all().count(), 0);
+    service = annotated("protocol-port", "https:443")
+        .with_annotation(format!("{PREFIX}cert-id"), "c")
+        .after(service.status());
+    service.ports = vec![Port::new(Protocol::Tcp, 443, 30_443)];
+    let all = "b.example.com:cert-2,c.example.com:cert-3,d.example.com:cert-4";
+    service = service.with_annotation(format!("{PREFIX}domain-extensions"), all);
+    let refused = played.call(&mut service);
+    assert!(matches!(&refused, Err(error) if error.is_quota()), "nothing makes room: {refused:?}");
+    assert_eq!(played.cloud.borrow_mut().cloud().domains.all().count(), 2);
 }
 
 #[test]

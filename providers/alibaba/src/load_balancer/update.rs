@@ -36,7 +36,8 @@ impl SlbUpdate<'_> {
         let is_limited = live.iter().any(|it| it.value("AclStatus").as_deref() == Some("on"));
         self.remove_listeners(&mut live)?;
         let ranges = &self.desired.ranges;
-        let lists = if is_limited || !ranges.is_empty() { self.access.all()? } else { Vec::new() };
+        let may_be_limited = is_limited || self.access.may_be_there();
+        let lists = if may_be_limited || !ranges.is_empty() { self.access.all()? } else { Vec::new() };
         let list = (!ranges.is_empty()).then(|| self.access.write(&lists, ranges)).transpose()?;
         let mut ids: SortedMap<&str, String> = SortedMap::new();
         let mut followers = Vec::new();
@@ -80,7 +81,7 @@ impl SlbUpdate<'_> {
                 groups::delete(self.region, &group.id)?;
             }
         }
-        Ok(())
+        self.access.settle()
     }
 
     /// Lets the groups that are there follow the nodes.

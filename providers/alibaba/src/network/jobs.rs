@@ -9,6 +9,7 @@ use aerostat_sdk::{Error, LoadBalancer, Result, clock};
 use super::names::ID;
 use super::step::NlbStop;
 use crate::api::jobs::{self, JobState};
+use crate::remembered::MemoWords;
 
 /// Jobs that are begun before one is over: the memo has room for them.
 const MOST: usize = 8;
@@ -29,6 +30,7 @@ struct NlbJob {
 pub(super) struct NlbJobs {
     open: RefCell<Vec<NlbJob>>,
     since: Cell<Option<u64>>,
+    are_earlier: Cell<bool>,
 }
 
 impl NlbJobs {
@@ -46,21 +48,12 @@ impl NlbJobs {
                 Some((SINCE, time)) => jobs.since.set(time.parse().ok()),
                 Some((action, id)) => {
                     jobs.open.borrow_mut().push(NlbJob { action: action.to_owned(), id: id.to_owned() });
+                    jobs.are_earlier.set(true);
                 }
                 None => {}
             }
         }
         (LoadBalancer { memo: Some(id.to_owned()), ..service.clone() }, jobs)
-    }
-
-    /// The memo of the load balancer with this one.
-    pub(super) fn memo(&self, id: String) -> String {
-        if !id.starts_with(ID) {
-            return id;
-        }
-        let since = self.since.get().map(|it| format!(" {SINCE}:{it}")).unwrap_or_default();
-        let jobs: String = self.open.borrow().iter().map(|it| format!(" {}:{}", it.action, it.id)).collect();
-        id + &since + &jobs
     }
 
     /// When what is made now was announced: with the Service's UID, a token that only this creation has. A repetition of it makes
@@ -97,6 +90,11 @@ impl NlbJobs {
         if self.open.borrow().len() < MOST { Ok(()) } else { self.settle(region) }
     }
 
+    /// Whether earlier calls have begun some: what was read before this call may be from before their end.
+    pub(super) fn are_of_earlier_calls(&self) -> bool {
+        self.are_earlier.get()
+    }
+
     /// Asks about all of them.
     ///
     /// # Errors
@@ -122,6 +120,17 @@ impl NlbJobs {
             None => Ok(()),
             Some(NlbJob { action, id }) => Err(NlbStop::Waits(format!("job {id} ({action}) is not over"))),
         }
+    }
+}
+
+impl MemoWords for NlbJobs {
+    fn memo(&self, id: String) -> String {
+        if !id.starts_with(ID) {
+            return id;
+        }
+        let since = self.since.get().map(|it| format!(" {SINCE}:{it}")).unwrap_or_default();
+        let jobs: String = self.open.borrow().iter().map(|it| format!(" {}:{}", it.action, it.id)).collect();
+        id + &since + &jobs
     }
 }
 

@@ -13,6 +13,8 @@ use super::world::World;
 
 /// The most rules in one request.
 const MOST_RULES: usize = 100;
+/// Rules of a page that does not say how many, and the most.
+const RULES: (i64, i64) = (500, 1_000);
 /// The fields of a rule that tell it from others.
 const SAME: [&str; 5] = ["IpProtocol", "PortRange", "Policy", "Priority", "SourceCidrIp"];
 
@@ -42,8 +44,11 @@ pub(super) fn answer(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, R
     };
     match pairs.action() {
         "DescribeSecurityGroupAttribute" => {
-            let mut shown =
-                json!({ "Permissions": { "Permission": group["Rules"] }, "RegionId": REGION, "NextToken": "" });
+            let rules = group["Rules"].as_array().cloned().unwrap_or_default();
+            let page = listing::by_token(pairs, rules, "MaxResults", RULES)?;
+            let mut shown = json!({
+                "Permissions": { "Permission": page.items }, "RegionId": REGION, "NextToken": page.next,
+            });
             for name in ["SecurityGroupId", "SecurityGroupName", "Description", "VpcId"] {
                 shown[name] = group[name].clone();
             }

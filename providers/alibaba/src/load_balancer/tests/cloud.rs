@@ -18,6 +18,8 @@ pub(super) struct FakeSlb {
     pub(super) given: u64,
     /// The most machines of a group.
     pub(super) most_servers: usize,
+    /// The most further domains of a listener.
+    pub(super) most_domains: usize,
     /// vSwitches without an address.
     pub(super) full: Vec<&'static str>,
     /// Actions that wait once for an earlier change.
@@ -39,6 +41,7 @@ impl Default for FakeSlb {
             domains: FakeObjects::new("domain", "de-"),
             given: 0,
             most_servers: 200,
+            most_domains: 20,
             full: Vec::new(),
             busy_at: Vec::new(),
             refused_at: Vec::new(),
@@ -133,7 +136,11 @@ impl FakeSlb {
             _ => {}
         }
         let shown: Vec<Value> = entries.iter().map(|it| json!({ "AclEntryIP": it })).collect();
-        reply(200, json!({ "AclId": id, "AclEntrys": { "AclEntry": shown }, "TotalAclEntry": shown.len() }))
+        let tags = json!({ "Tag": it.body["Tags"] });
+        reply(
+            200,
+            json!({ "AclId": id, "AclEntrys": { "AclEntry": shown }, "TotalAclEntry": shown.len(), "Tags": tags }),
+        )
     }
 
     /// Actions on certificates for further domains.
@@ -144,6 +151,9 @@ impl FakeSlb {
                 let listeners = self.balancers.get(balancer).unwrap().body["Listeners"].as_array().unwrap();
                 let is_it = |it: &Value| it["ListenerPort"].to_string() == port && it["ListenerProtocol"] == "https";
                 assert!(listeners.iter().any(is_it), "{pairs:?}");
+                if self.domains.all().count() >= self.most_domains {
+                    return refusal(400, "DomainExtensionNumberOverLimit");
+                }
                 let domain = text(pairs, "Domain");
                 assert!(self.domains.all().all(|(_, it)| it.name != domain), "{domain} is there");
                 let id = self.domains.make(domain, Value::Object(pairs.clone()), moment);
