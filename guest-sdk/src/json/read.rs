@@ -118,7 +118,7 @@ impl Tree<'_> {
     /// A field of an object.
     pub(crate) fn field(&self, name: &str) -> Result<Option<&Self>, JsonError> {
         match self {
-            Self::Object(fields) => Ok(fields.iter().rev().find(|(it, _)| it == name).map(|(_, it)| it)),
+            Self::Object(fields) => Ok(last(fields, name)),
             _ => Err(self.wrong(&&*format!("an object with the field `{name}`"))),
         }
     }
@@ -163,6 +163,7 @@ impl Tree<'_> {
             Self::Text(it) => Unexpected::Str(it),
             Self::List(_) => Unexpected::Seq,
             Self::Object(_) => Unexpected::Map,
+            Self::Absent => Unexpected::Other("nothing"),
         };
         JsonError::invalid_type(is, expected)
     }
@@ -181,12 +182,13 @@ impl<'de> Deserializer<'de> for &'de Tree<'de> {
             Tree::Text(it) => visitor.visit_borrowed_str(it),
             Tree::List(items) => visitor.visit_seq(Items::new(items)),
             Tree::Object(fields) => visitor.visit_map(Fields::new(fields)),
+            Tree::Absent => Err(self.wrong(&visitor)),
         }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
         match self {
-            Tree::Null => visitor.visit_none(),
+            Tree::Null | Tree::Absent => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
     }
@@ -217,8 +219,20 @@ impl<'de> Deserializer<'de> for &'de Tree<'de> {
         }
     }
 
-    fn deserialize_struct<V: Visitor<'de>>(self, _: &str, _: &[&str], visitor: V) -> Result<V::Value, JsonError> {
-        self.deserialize_map(visitor)
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, JsonError> {
+        match self {
+            Tree::Object(fields) => {
+                let mut members = Members::new(fields, names);
+                let read = visitor.visit_seq(&mut members);
+                members.end(read)
+            }
+            _ => Err(self.wrong(&visitor)),
+        }
     }
 
     fn deserialize_enum<V: Visitor<'de>>(self, _: &str, _: &[&str], visitor: V) -> Result<V::Value, JsonError> {
@@ -240,6 +254,8 @@ impl<'de> Deserializer<'de> for &'de Tree<'de> {
 
 /// The content of what has none.
 const NULL: &Tree<'static> = &Tree::Null;
+/// The value of a field that is missing.
+const ABSENT: &Tree<'static> = &Tree::Absent;
 
 /// The items of a list.
 struct Items<'de> {
@@ -266,6 +282,59 @@ impl<'de> SeqAccess<'de> for Items<'de> {
     fn size_hint(&self) -> Option<usize> {
         Some(self.left.len())
     }
+}
+
+/// The fields of a struct in their order, each looked for in an object. The compiler writes less for a struct that is read so than
+/// for one that is read in the order of the object.
+struct Members<'de> {
+    fields: &'de [(Cow<'de, str>, Tree<'de>)],
+    names: slice::Iter<'static, &'static str>,
+    /// The field that was read last, if the object lacks it.
+    missing: Option<&'static str>,
+}
+
+impl<'de> Members<'de> {
+    fn new(fields: &'de [(Cow<'de, str>, Tree<'de>)], names: &'static [&'static str]) -> Self {
+        Self { fields, names: names.iter(), missing: None }
+    }
+
+    /// The next field, and its name.
+    fn advance(&mut self) -> Option<(&'static str, &'de Tree<'de>)> {
+        let name = *self.names.next()?;
+        let found = last(self.fields, name);
+        self.missing = found.is_none().then_some(name);
+        Some((name, found.unwrap_or(ABSENT)))
+    }
+
+    /// What was read, once that is over. A struct ends with the error that too few fields follow where one without a default is missing.
+    fn end<T>(&self, read: Result<T, JsonError>) -> Result<T, JsonError> {
+        match (read, self.missing) {
+            (Err(_), Some(missing)) => Err(JsonError::missing_field(missing)),
+            (Ok(_), _) if self.names.len() > 0 => {
+                Err(JsonError::custom("a struct whose fields have further names (serde's alias) cannot be read"))
+            }
+            (read, _) => read,
+        }
+    }
+}
+
+impl<'de> SeqAccess<'de> for &mut Members<'de> {
+    type Error = JsonError;
+
+    /// `None` stands for a field that is missing, and a struct has its default then.
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, JsonError> {
+        let Some((name, value)) = self.advance() else { return Ok(None) };
+        match seed.deserialize(value) {
+            Ok(read) => Ok(Some(read)),
+            Err(_) if self.missing.is_some() => Ok(None),
+            Err(error) => Err(error.within(&name)),
+        }
+    }
+}
+
+/// The value of the last of an object's fields with this name.
+fn last<'a, 't>(fields: &'a [(Cow<'t, str>, Tree<'t>)], name: &str) -> Option<&'a Tree<'t>> {
+    fields.iter().rev().find(|(it, _)| it == name).map(|(_, it)| it)
 }
 
 /// The fields of an object.
@@ -381,8 +450,12 @@ impl<'de> VariantAccess<'de> for Variant<'de> {
         self.content.deserialize_seq(visitor).map_err(|error| error.within(&self.name))
     }
 
-    fn struct_variant<V: Visitor<'de>>(self, _: &[&str], visitor: V) -> Result<V::Value, JsonError> {
-        self.content.deserialize_map(visitor).map_err(|error| error.within(&self.name))
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, JsonError> {
+        self.content.deserialize_struct("", names, visitor).map_err(|error| error.within(&self.name))
     }
 }
 
