@@ -35,7 +35,11 @@ pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, JsonError> {
 
 /// Why JSON is not what it has to be.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct JsonError {
+pub struct JsonError(Box<Mistake>);
+
+/// Boxed, so that what reads a type hands over one word.
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Mistake {
     why: String,
     /// Where it is, as a JSON pointer.
     place: String,
@@ -45,15 +49,16 @@ impl JsonError {
     /// The same, in a field or an item with this name.
     #[cold]
     fn within(mut self, name: &dyn Display) -> Self {
-        self.place = format!("/{name}{}", self.place);
+        self.0.place = format!("/{name}{}", self.0.place);
         self
     }
 }
 
 impl Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.why)?;
-        if self.place.is_empty() { Ok(()) } else { write!(f, " at {}", self.place) }
+        let Mistake { why, place } = &*self.0;
+        f.write_str(why)?;
+        if place.is_empty() { Ok(()) } else { write!(f, " at {place}") }
     }
 }
 
@@ -67,7 +72,7 @@ impl From<serde_json::Error> for JsonError {
 
 impl de::Error for JsonError {
     fn custom<T: Display>(why: T) -> Self {
-        Self { why: why.to_string(), place: String::new() }
+        Self(Box::new(Mistake { why: why.to_string(), place: String::new() }))
     }
 
     fn invalid_type(is: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -105,9 +110,13 @@ impl Tree<'_> {
         T::deserialize(self)
     }
 
-    /// Reads a `T` in a field of an object.
-    pub(crate) fn read_field<T: DeserializeOwned>(&self, name: &str) -> Result<T, JsonError> {
-        self.required(name)?.read().map_err(|error: JsonError| error.within(&name))
+    /// Reads a field of an object. Apart from the type that it has, so that a module has it once.
+    pub(crate) fn read_field(
+        &self,
+        name: &str,
+        read: &mut dyn FnMut(&Tree<'_>) -> Result<(), JsonError>,
+    ) -> Result<(), JsonError> {
+        read(self.required(name)?).map_err(|error| error.within(&name))
     }
 
     /// A field that an object has to have.
@@ -120,6 +129,15 @@ impl Tree<'_> {
         match self {
             Self::Object(fields) => Ok(last(fields, name)),
             _ => Err(self.wrong(&&*format!("an object with the field `{name}`"))),
+        }
+    }
+
+    /// The items of the list in a field, if it is one.
+    pub(crate) fn items(&mut self, name: &str) -> Option<&mut Vec<Self>> {
+        let Self::Object(fields) = self else { return None };
+        match fields.iter_mut().rev().find(|(it, _)| it == name)? {
+            (_, Self::List(items)) => Some(items),
+            _ => None,
         }
     }
 
@@ -180,8 +198,8 @@ impl<'de> Deserializer<'de> for &'de Tree<'de> {
             Tree::Signed(it) => visitor.visit_i64(*it),
             Tree::Float(it) => visitor.visit_f64(*it),
             Tree::Text(it) => visitor.visit_borrowed_str(it),
-            Tree::List(items) => visitor.visit_seq(Items::new(items)),
-            Tree::Object(fields) => visitor.visit_map(Fields::new(fields)),
+            Tree::List(_) => self.deserialize_seq(visitor),
+            Tree::Object(_) => self.deserialize_map(visitor),
             Tree::Absent => Err(self.wrong(&visitor)),
         }
     }
@@ -199,7 +217,10 @@ impl<'de> Deserializer<'de> for &'de Tree<'de> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
         match self {
-            Tree::List(items) => visitor.visit_seq(Items::new(items)),
+            Tree::List(items) => {
+                let mut items = Items::new(items);
+                visitor.visit_seq(&mut items).map_err(|error| items.failure(error))
+            }
             _ => Err(self.wrong(&visitor)),
         }
     }
@@ -214,7 +235,10 @@ impl<'de> Deserializer<'de> for &'de Tree<'de> {
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
         match self {
-            Tree::Object(fields) => visitor.visit_map(Fields::new(fields)),
+            Tree::Object(fields) => {
+                let mut fields = Fields::new(fields);
+                visitor.visit_map(&mut fields).map_err(|error| fields.failure(error))
+            }
             _ => Err(self.wrong(&visitor)),
         }
     }
@@ -228,8 +252,12 @@ impl<'de> Deserializer<'de> for &'de Tree<'de> {
         match self {
             Tree::Object(fields) => {
                 let mut members = Members::new(fields, names);
-                let read = visitor.visit_seq(&mut members);
-                members.end(read)
+                let read = visitor.visit_seq(&mut members).map_err(|error| members.failure(error));
+                debug_assert!(
+                    read.is_err() || members.names.len() == 0,
+                    "a struct whose fields have further names, by serde's alias, cannot be read"
+                );
+                read
             }
             _ => Err(self.wrong(&visitor)),
         }
@@ -260,27 +288,39 @@ const ABSENT: &Tree<'static> = &Tree::Absent;
 /// The items of a list.
 struct Items<'de> {
     left: slice::Iter<'de, Tree<'de>>,
+    /// How many were read, and whether the last of them was none any more.
     read: usize,
+    is_over: bool,
 }
 
 impl<'de> Items<'de> {
     fn new(items: &'de [Tree<'de>]) -> Self {
-        Self { left: items.iter(), read: 0 }
+        Self { left: items.iter(), read: 0, is_over: false }
+    }
+
+    fn advance(&mut self) -> Option<&'de Tree<'de>> {
+        let item = self.left.next();
+        self.is_over = item.is_none();
+        self.read += 1;
+        item
+    }
+
+    /// The error, with the item that it is in.
+    #[cold]
+    fn failure(&self, error: JsonError) -> JsonError {
+        if self.read == 0 || self.is_over { error } else { error.within(&(self.read - 1)) }
     }
 }
 
-impl<'de> SeqAccess<'de> for Items<'de> {
+/// Without a hint of their number: lists of all types would have the code that makes room.
+impl<'de> SeqAccess<'de> for &mut Items<'de> {
     type Error = JsonError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, JsonError> {
-        let Some(item) = self.left.next() else { return Ok(None) };
-        let read = seed.deserialize(item).map_err(|error| error.within(&self.read))?;
-        self.read += 1;
-        Ok(Some(read))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.left.len())
+        match self.advance() {
+            Some(item) => seed.deserialize(item).map(Some),
+            None => Ok(None),
+        }
     }
 }
 
@@ -289,32 +329,28 @@ impl<'de> SeqAccess<'de> for Items<'de> {
 struct Members<'de> {
     fields: &'de [(Cow<'de, str>, Tree<'de>)],
     names: slice::Iter<'static, &'static str>,
-    /// The field that was read last, if the object lacks it.
-    missing: Option<&'static str>,
+    /// The field that was read last.
+    name: &'static str,
+    /// Whether the object lacks it.
+    is_missing: bool,
 }
 
 impl<'de> Members<'de> {
     fn new(fields: &'de [(Cow<'de, str>, Tree<'de>)], names: &'static [&'static str]) -> Self {
-        Self { fields, names: names.iter(), missing: None }
+        Self { fields, names: names.iter(), name: "", is_missing: false }
     }
 
-    /// The next field, and its name.
-    fn advance(&mut self) -> Option<(&'static str, &'de Tree<'de>)> {
-        let name = *self.names.next()?;
-        let found = last(self.fields, name);
-        self.missing = found.is_none().then_some(name);
-        Some((name, found.unwrap_or(ABSENT)))
+    fn advance(&mut self) -> Option<&'de Tree<'de>> {
+        self.name = self.names.next()?;
+        let found = last(self.fields, self.name);
+        self.is_missing = found.is_none();
+        Some(found.unwrap_or(ABSENT))
     }
 
-    /// What was read, once that is over. A struct ends with the error that too few fields follow where one without a default is missing.
-    fn end<T>(&self, read: Result<T, JsonError>) -> Result<T, JsonError> {
-        match (read, self.missing) {
-            (Err(_), Some(missing)) => Err(JsonError::missing_field(missing)),
-            (Ok(_), _) if self.names.len() > 0 => {
-                Err(JsonError::custom("a struct whose fields have further names (serde's alias) cannot be read"))
-            }
-            (read, _) => read,
-        }
+    /// The error, with the field that it is in. Where one without a default is missing, a struct says that too few fields follow.
+    #[cold]
+    fn failure(&self, error: JsonError) -> JsonError {
+        if self.is_missing { JsonError::missing_field(self.name) } else { error.within(&self.name) }
     }
 }
 
@@ -323,11 +359,11 @@ impl<'de> SeqAccess<'de> for &mut Members<'de> {
 
     /// `None` stands for a field that is missing, and a struct has its default then.
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, JsonError> {
-        let Some((name, value)) = self.advance() else { return Ok(None) };
+        let Some(value) = self.advance() else { return Ok(None) };
         match seed.deserialize(value) {
             Ok(read) => Ok(Some(read)),
-            Err(_) if self.missing.is_some() => Ok(None),
-            Err(error) => Err(error.within(&name)),
+            Err(_) if self.is_missing => Ok(None),
+            Err(error) => Err(error),
         }
     }
 }
@@ -342,21 +378,30 @@ struct Fields<'de> {
     left: slice::Iter<'de, (Cow<'de, str>, Tree<'de>)>,
     /// The field whose name was read last.
     field: (&'de str, &'de Tree<'de>),
+    /// Whether its value is read.
+    is_inside: bool,
 }
 
 impl<'de> Fields<'de> {
     fn new(fields: &'de [(Cow<'de, str>, Tree<'de>)]) -> Self {
-        Self { left: fields.iter(), field: ("", NULL) }
+        Self { left: fields.iter(), field: ("", NULL), is_inside: false }
     }
 
     fn advance(&mut self) -> Option<&'de str> {
+        self.is_inside = false;
         let (name, value) = self.left.next()?;
         self.field = (name, value);
         Some(name)
     }
+
+    /// The error, with the field that it is in.
+    #[cold]
+    fn failure(&self, error: JsonError) -> JsonError {
+        if self.is_inside { error.within(&self.field.0) } else { error }
+    }
 }
 
-impl<'de> MapAccess<'de> for Fields<'de> {
+impl<'de> MapAccess<'de> for &mut Fields<'de> {
     type Error = JsonError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, JsonError> {
@@ -364,8 +409,8 @@ impl<'de> MapAccess<'de> for Fields<'de> {
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, JsonError> {
-        let (name, value) = self.field;
-        seed.deserialize(value).map_err(|error| error.within(&name))
+        self.is_inside = true;
+        seed.deserialize(self.field.1)
     }
 }
 
