@@ -13,7 +13,8 @@ use super::certificates::Certificates;
 use super::services::services;
 use super::targets::MachineTargets;
 use crate::algorithm::Algorithm;
-use crate::api::load_balancers::{Algorithms, CreationBody, Kind, Labels, LoadBalancer as Live, Service};
+use crate::api::Labels;
+use crate::api::load_balancers::{Algorithms, CreationBody, Kind, LoadBalancer as Live, Service};
 use crate::settings::{BalancerSettings as Settings, NETWORK};
 
 /// The type of load balancers for which nobody has chosen one.
