@@ -184,3 +184,16 @@ fn a_text_that_goes_on_has_a_beginning() {
     assert!(matches!(Tree::beginning(b"{} {}"), Ok(Tree::Object(fields)) if fields.is_empty()));
     assert!(Tree::beginning(&b"[".repeat(1_000)).is_err(), "no text is too deep for the stack");
 }
+
+/// As its page says: the compiler writes nothing by which the two could be told from each other.
+#[test]
+fn a_missing_field_that_may_be_null_is_as_null_is() {
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Sized {
+        #[serde(default = "seven", deserialize_with = "json::null_as_default")]
+        size: u8,
+        #[serde(deserialize_with = "json::empty_as_none")]
+        zone: Option<String>,
+    }
+    assert_eq!(Tree::parse(b"{}").unwrap().read(), Ok(Sized { size: 0, zone: None }));
+}
