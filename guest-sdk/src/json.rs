@@ -20,6 +20,10 @@
 //! assert_eq!(balancer, Balancer { ports: Vec::new(), network: None, timeout: None });
 //! ```
 //!
+//! A struct is read in the order of its fields, each looked for by its name, and the last of two with one name counts. So a field has one
+//! name: with serde's `alias` tests end in a panic. A field that is missing and may be null is read
+//! as null is, also where it has another default.
+//!
 //! Where all fields of an object are like that, [`sparse`] removes them from its JSON, and `#[serde(default)]` fills them in.
 
 mod edit;

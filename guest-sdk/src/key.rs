@@ -84,14 +84,67 @@ pub trait Row {
     /// The annotation's key, or the setting's name.
     fn name(&self) -> &'static str;
 
+    /// All that it says.
+    #[doc(hidden)]
+    fn said(&self) -> RowContent;
+}
+
+/// All that a row says.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct RowContent {
+    values: String,
+    default: Option<&'static str>,
+    doc: &'static str,
+    only_at_creation: bool,
+    is_required: bool,
+    selects_nodes: bool,
+}
+
+/// Apart from the forms, so that a module has each of them once.
+impl dyn Row + '_ {
     /// Its row in the provider's description, as an annotation.
-    fn annotation(&self) -> Annotation;
+    #[must_use]
+    pub fn annotation(&self) -> Annotation {
+        let said = self.said();
+        let mut doc = said.doc.to_owned();
+        if said.only_at_creation {
+            doc.push_str(" Counts only when the load balancer is created.");
+        }
+        Annotation {
+            key: self.name().to_owned(),
+            values: said.values,
+            default: said.default.map(str::to_owned),
+            doc,
+            selects_nodes: said.selects_nodes,
+        }
+    }
 
     /// Its row in the provider's description, as a setting.
-    fn setting(&self) -> Setting;
+    #[must_use]
+    pub fn setting(&self) -> Setting {
+        let said = self.said();
+        Setting {
+            name: self.name().to_owned(),
+            required: said.is_required,
+            default: said.default.map(str::to_owned),
+            doc: format!("{} Values: {}.", said.doc, said.values),
+            selects_nodes: said.selects_nodes,
+        }
+    }
 
     /// Its row in the description of volumes, as a parameter of a StorageClass or an annotation of a claim.
-    fn parameter(&self) -> ClassParameter;
+    #[must_use]
+    pub fn parameter(&self) -> ClassParameter {
+        let said = self.said();
+        ClassParameter {
+            key: self.name().to_owned(),
+            values: said.values,
+            required: said.is_required,
+            default: said.default.map(str::to_owned),
+            doc: said.doc.to_owned(),
+        }
+    }
 }
 
 impl<F: Copy> Key<F> {
@@ -169,11 +222,7 @@ impl<F: Form> Key<F> {
 
     /// As [`Self::parse`], where the key has a `*` and `name` is what was written.
     pub(crate) fn parse_named<'a>(&self, place: KeyPlace, name: &str, text: &'a str) -> Result<F::Value<'a>> {
-        self.form.parse(text).ok_or_else(|| {
-            let allowed = self.form.allowed();
-            let allowed = if self.hint.is_empty() { allowed } else { format!("{allowed} ({})", self.hint) };
-            refused(place, name, text, &allowed)
-        })
+        self.form.parse(text).ok_or_else(|| refused_with_hint(place, name, text, &self.form.allowed(), self.hint))
     }
 
     /// The default, or the error that nothing is written at `place`.
@@ -181,7 +230,7 @@ impl<F: Form> Key<F> {
         self.fallback().ok_or_else(|| missing(place, self.name))
     }
 
-    fn default_for_people(&self) -> Option<String> {
+    fn default_for_people(&self) -> Option<&'static str> {
         // A default that is not allowed is a mistake of the provider: its tests call `describe` and find it.
         debug_assert!(
             !matches!(self.default, Default::Value(text) if self.form.parse(text).is_none()),
@@ -190,7 +239,7 @@ impl<F: Form> Key<F> {
         );
         match self.default {
             Default::None => None,
-            Default::Value(text) | Default::Words(text) => Some(text.to_owned()),
+            Default::Value(text) | Default::Words(text) => Some(text),
         }
     }
 }
@@ -200,37 +249,14 @@ impl<F: Form> Row for Key<F> {
         self.name
     }
 
-    fn annotation(&self) -> Annotation {
-        let doc = match self.only_at_creation {
-            true => format!("{} Counts only when the load balancer is created.", self.doc),
-            false => self.doc.to_owned(),
-        };
-        Annotation {
-            key: self.name.to_owned(),
+    fn said(&self) -> RowContent {
+        RowContent {
             values: self.form.allowed(),
             default: self.default_for_people(),
-            doc,
+            doc: self.doc,
+            only_at_creation: self.only_at_creation,
+            is_required: self.is_required,
             selects_nodes: self.selects_nodes,
-        }
-    }
-
-    fn setting(&self) -> Setting {
-        Setting {
-            name: self.name.to_owned(),
-            required: self.is_required,
-            default: self.default_for_people(),
-            doc: format!("{} Values: {}.", self.doc, self.form.allowed()),
-            selects_nodes: self.selects_nodes,
-        }
-    }
-
-    fn parameter(&self) -> ClassParameter {
-        ClassParameter {
-            key: self.name.to_owned(),
-            values: self.form.allowed(),
-            required: self.is_required,
-            default: self.default_for_people(),
-            doc: self.doc.to_owned(),
         }
     }
 }
@@ -239,13 +265,13 @@ impl Description {
     /// Adds all rows of a table of annotations. The host passes no others.
     #[must_use]
     pub fn annotations<'a>(self, table: impl IntoIterator<Item = &'a dyn Row>) -> Self {
-        table.into_iter().map(Row::annotation).fold(self, Self::annotation)
+        table.into_iter().map(<dyn Row>::annotation).fold(self, Self::annotation)
     }
 
     /// Adds all rows of a table of settings. What is not described is an error in the operator's file.
     #[must_use]
     pub fn settings<'a>(self, table: impl IntoIterator<Item = &'a dyn Row>) -> Self {
-        table.into_iter().map(Row::setting).fold(self, Self::setting)
+        table.into_iter().map(<dyn Row>::setting).fold(self, Self::setting)
     }
 }
 
@@ -279,6 +305,15 @@ impl fmt::Display for KeyPlace {
 /// The error for a value that is not allowed at `place`. `allowed` follows "is not".
 pub(crate) fn refused(place: KeyPlace, name: &str, value: &str, allowed: &str) -> Error {
     Error::invalid(format_args!("{place} {name}: {} is not {allowed}", shown(value)))
+}
+
+/// The same with the hint of the key. Apart from its form, so that a module has it once.
+#[cold]
+fn refused_with_hint(place: KeyPlace, name: &str, value: &str, allowed: &str, hint: &str) -> Error {
+    if hint.is_empty() {
+        return refused(place, name, value, allowed);
+    }
+    refused(place, name, value, &format!("{allowed} ({hint})"))
 }
 
 /// The error for a required value that is not written at `place`.

@@ -171,14 +171,14 @@ impl VolumeDescription {
     /// Adds all rows of a table of class parameters. The host refuses a class with others.
     #[must_use]
     pub fn parameters<'a>(mut self, table: impl IntoIterator<Item = &'a dyn Row>) -> Self {
-        self.parameters.extend(table.into_iter().map(Row::parameter));
+        self.parameters.extend(table.into_iter().map(<dyn Row>::parameter));
         self
     }
 
     /// Adds all rows of a table of annotations of claims. The host passes no others.
     #[must_use]
     pub fn annotations<'a>(mut self, table: impl IntoIterator<Item = &'a dyn Row>) -> Self {
-        self.annotations.extend(table.into_iter().map(Row::parameter));
+        self.annotations.extend(table.into_iter().map(<dyn Row>::parameter));
         self
     }
 

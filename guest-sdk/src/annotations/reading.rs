@@ -7,7 +7,7 @@ use super::values::Annotations;
 use crate::events::Warnings;
 use crate::form::{Custom, Form, Integer, List};
 use crate::key::{Key, Row};
-use crate::{LoadBalancer, Result, SortedSet};
+use crate::{Error, LoadBalancer, Result, SortedSet};
 
 /// The annotations of a Service, its load balancer if it exists, and warnings for the Service's author.
 #[derive(Debug)]
@@ -18,13 +18,15 @@ pub struct Reading<'a, L> {
     pub live: Option<&'a L>,
     /// Warnings about the values.
     pub warnings: Warnings,
+    /// The first error of [`Self::take`].
+    refused: Option<Error>,
 }
 
 impl<'a, L> Reading<'a, L> {
     /// The annotations of `service`, whose load balancer is `live`.
     #[must_use]
     pub fn of(service: &'a LoadBalancer, live: Option<&'a L>) -> Self {
-        Self { annotations: Annotations::of(service), live, warnings: Warnings::default() }
+        Self { annotations: Annotations::of(service), live, warnings: Warnings::default(), refused: None }
     }
 
     /// A value. Where the load balancer exists and the annotation has an effect only at its creation, a value that is not allowed
@@ -42,6 +44,32 @@ impl<'a, L> Reading<'a, L> {
         let meaning = format!("has no effect on a load balancer that is there, and is not {}", key.allowed());
         self.warnings.tolerated(key.name, text, &meaning);
         Ok(None)
+    }
+
+    /// A value as [`Self::read`] has it, or `None` where it is not allowed: [`Self::check`] fails then. Where many are read one after
+    /// the other, a module is smaller so.
+    pub fn take<F: Form>(&mut self, key: &Key<F>) -> Option<F::Value<'a>> {
+        match self.read(key) {
+            Ok(read) => read,
+            Err(refused) => {
+                self.refuse(refused);
+                None
+            }
+        }
+    }
+
+    #[cold]
+    fn refuse(&mut self, refused: Error) {
+        self.refused.get_or_insert(refused);
+    }
+
+    /// Whether all values that were taken are allowed. Call it before anything is made of them.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, naming the first key, its value, and the allowed values.
+    pub fn check(&self) -> Result<()> {
+        self.refused.clone().map_or(Ok(()), Err)
     }
 
     /// A value. One that is not allowed is kept, with a warning, if the load balancer has it already: `as_shown` reads it then.
@@ -246,6 +274,21 @@ mod tests {
         };
         assert_eq!((kind("large"), kind("")), ((2, Vec::new()), (1, Vec::new())));
         assert_eq!(kind("huge"), (1, vec!["annotation kind: \"huge\" counts as small".to_owned()]));
+    }
+
+    #[test]
+    fn the_first_of_the_values_taken_that_is_not_allowed_is_the_error() {
+        let check = |size: &str, zone: &str| {
+            let service = LoadBalancer::of("default", "web", "uid").with_annotation(SIZE.name, size);
+            let service = service.with_annotation(ZONE.name, zone);
+            let mut reading: Reading<'_, ()> = Reading::of(&service, None);
+            let taken = (reading.take(&SIZE), reading.take(&ZONE));
+            (taken, reading.check().map_err(|it| format!("{it:?}").contains(SIZE.name)))
+        };
+        assert_eq!(check("7", "8"), ((Some(7), Some(8)), Ok(())));
+        assert_eq!(check("12", "8"), ((None, Some(8)), Err(true)));
+        assert_eq!(check("12", "13"), ((None, None), Err(true)));
+        assert_eq!(check("7", "13"), ((Some(7), None), Err(false)));
     }
 
     #[test]

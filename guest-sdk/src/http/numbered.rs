@@ -1,14 +1,12 @@
 //! Lists with numbered pages: `?page=2&per_page=50`, and what else clouds call these.
 
-use std::ops::Range;
-
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::request::Request;
-use super::response::Response;
+use super::response::{Reading, Response};
+use crate::Result;
 use crate::json::{JsonError, Tree};
-use crate::{Result, pages};
 
 /// How a cloud numbers the pages of its lists. They are asked for by `page`, from 1 on, and `per_page`, unless it has other names.
 ///
@@ -108,38 +106,34 @@ impl NumberedPages<'_> {
         number: u32,
         size: u32,
     ) -> Result<NumberedPage<T>> {
-        let mut items: Vec<T> = Vec::new();
-        let mut read = |page: &Tree<'_>| {
-            items = page.read_field(field)?;
-            Ok(items.len())
-        };
-        let (part, is_last) = self.part(request, number, size, &mut read)?;
-        items.truncate(part.end);
-        Ok(NumberedPage { items: items.split_off(part.start), is_last })
+        let mut items = Vec::new();
+        let is_last = self.part(request, field, number, size, &mut appended(&mut items))?;
+        Ok(NumberedPage { items, is_last })
     }
 
-    /// Asks for the page that this one is a part of, and has it read. The items that belong to this one, and whether no page
-    /// follows. Apart from the type of the items, so that a module has it once.
-    fn part(
-        self,
-        request: Request,
-        number: u32,
-        size: u32,
-        read: &mut dyn FnMut(&Tree<'_>) -> Result<usize, JsonError>,
-    ) -> Result<(Range<usize>, bool)> {
+    /// Asks for the page that this one is a part of, and has the items read that belong to this one. Whether no page follows. Apart from
+    /// the type of the items, so that a module has it once.
+    fn part(self, request: Request, field: &str, number: u32, size: u32, read: Reading<'_>) -> Result<bool> {
         let size = size.clamp(1, self.largest);
         let parts = self.smallest.div_ceil(size).max(1);
         let whole = size.saturating_mul(parts).min(self.largest);
         let (before, part) = (number.saturating_sub(1) / parts, number.saturating_sub(1) % parts);
         let response = request.query(self.number, before + 1).query(self.size, whole).send()?;
-        let tree = Tree::beginning(response.body()).map_err(|it| response.unreadable(&it))?;
-        let items = read(&tree).map_err(|it| response.unreadable(&it))?;
-        let is_last = self.is_last(&response, &tree, before + 1, whole, items)?;
-        // The last part has the rest, also where the cloud shows more than it was asked for.
-        let start = (part.saturating_mul(size) as usize).min(items);
-        let has_more = part + 1 < parts && items - start > size as usize;
-        let end = if has_more { start + size as usize } else { items };
-        Ok((start..end, is_last && !has_more))
+        let mut tree = response.beginning()?;
+        let (mut items, mut has_more) = (0, false);
+        // What is no list is an error when it is read.
+        if let Some(all) = tree.items(field) {
+            items = all.len();
+            let start = (part.saturating_mul(size) as usize).min(items);
+            // The last part has the rest, also where the cloud shows more than it was asked for.
+            has_more = part + 1 < parts && items - start > size as usize;
+            if has_more {
+                all.truncate(start + size as usize);
+            }
+            all.drain(..start);
+        }
+        tree.read_field(field, read).map_err(|it| response.unreadable(&it))?;
+        Ok(self.is_last(&response, &tree, before + 1, whole, items)? && !has_more)
     }
 
     /// The first object of the list in `field` in which the field `name` has this value: page by page, as [`Self::all`] asks
@@ -152,7 +146,7 @@ impl NumberedPages<'_> {
         let mut number = 1_u32;
         loop {
             let response = request.clone().query(self.number, number).query(self.size, self.largest).send()?;
-            let tree = Tree::beginning(response.body()).map_err(|it| response.unreadable(&it))?;
+            let tree = response.beginning()?;
             let (found, items) = tree.find(field, name, value).map_err(|it| response.unreadable(&it))?;
             if found.is_some() || self.is_last(&response, &tree, number, self.largest, items)? {
                 return found.map(Tree::read).transpose().map_err(|it| response.unreadable(&it));
@@ -184,9 +178,21 @@ impl NumberedPages<'_> {
     ///
     /// As [`Self::page`]: a list that was read in part is no list.
     pub fn all<T: DeserializeOwned>(self, request: &Request, field: &str) -> Result<Vec<T>> {
-        pages(1, |number| {
-            let page = self.page(request.clone(), field, *number, self.largest)?;
-            Ok((page.items, (!page.is_last).then(|| number + 1)))
-        })
+        let mut all = Vec::new();
+        self.each(request, field, &mut appended(&mut all))?;
+        Ok(all)
     }
+
+    fn each(self, request: &Request, field: &str, read: Reading<'_>) -> Result<()> {
+        let mut number = 1;
+        while !self.part(request.clone(), field, number, self.largest, read)? {
+            number += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Reads the items of a list to the end of this one.
+fn appended<T: DeserializeOwned>(items: &mut Vec<T>) -> impl FnMut(&Tree<'_>) -> Result<(), JsonError> {
+    |it| it.read().map(|mut it| items.append(&mut it))
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::refusal;
-use super::response::{Response, Rules};
+use super::response::{Reading, Response, Rules, into};
 use crate::bindings::host::aerostat::cloud::http as wire;
 use crate::{Change, Error, Method, Result, host};
 
@@ -52,8 +52,13 @@ impl Request {
     }
 
     /// Sets the body. Build it from structs, so that equal values make equal bytes.
-    pub fn json(mut self, body: &impl Serialize) -> Self {
-        match serde_json::to_vec(body) {
+    pub fn json(self, body: &impl Serialize) -> Self {
+        self.written(serde_json::to_vec(body))
+    }
+
+    /// Apart from the type of the body, so that a module has it once.
+    fn written(mut self, body: serde_json::Result<Vec<u8>>) -> Self {
+        match body {
             Ok(bytes) => self.request.body = Some(wire::Body::Bytes(bytes)),
             Err(error) => {
                 let asked = asked(&self.request);
@@ -94,7 +99,13 @@ impl Request {
     ///
     /// As [`Self::find`].
     pub fn find_in<T: DeserializeOwned>(self, field: &str) -> Result<Option<T>> {
-        self.find_response()?.map(|it| it.json_in(field)).transpose()
+        let mut found = None;
+        self.find_read(field, &mut into(&mut found))?;
+        Ok(found)
+    }
+
+    fn find_read(self, field: &str, read: Reading<'_>) -> Result<()> {
+        self.find_response()?.map_or(Ok(()), |it| it.read_in(field, read))
     }
 
     /// Sends it, and returns the cloud's answer.

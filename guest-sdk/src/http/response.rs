@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::bindings::host::aerostat::cloud::http as wire;
-use crate::json::Tree;
+use crate::json::{JsonError, Tree};
 use crate::{Error, Result, host};
 
 /// The most characters of the cloud's error text that a message keeps.
@@ -30,6 +30,14 @@ pub(super) struct Rules {
     pub(super) words: Option<&'static [&'static str]>,
     /// The header with the number of requests that are left, and how many of them are for others.
     pub(super) reserve: Option<(&'static str, u32)>,
+}
+
+/// What is to be done with a part of an answer.
+pub(super) type Reading<'a> = &'a mut dyn FnMut(&Tree<'_>) -> Result<(), JsonError>;
+
+/// Reads a `T` to this place.
+pub(super) fn into<T: DeserializeOwned>(place: &mut Option<T>) -> impl FnMut(&Tree<'_>) -> Result<(), JsonError> {
+    |it| it.read().map(|it| *place = Some(it))
 }
 
 /// An answer of the cloud.
@@ -141,11 +149,18 @@ impl Response {
     ///
     /// As [`Self::json`], also if the field is missing.
     pub fn json_in<T: DeserializeOwned>(&self, field: &str) -> Result<T> {
-        self.beginning()?.read_field(field).map_err(|error| self.unreadable(&error))
+        let mut found = None;
+        self.read_in(field, &mut into(&mut found))?;
+        found.ok_or_else(|| self.unreadable(&field))
+    }
+
+    /// As [`Self::json_in`], apart from the type, so that a module has it once.
+    pub(super) fn read_in(&self, field: &str, read: Reading<'_>) -> Result<()> {
+        self.beginning()?.read_field(field, read).map_err(|error| self.unreadable(&error))
     }
 
     /// The value that the body begins with.
-    fn beginning(&self) -> Result<Tree<'_>> {
+    pub(super) fn beginning(&self) -> Result<Tree<'_>> {
         Tree::beginning(&self.body).map_err(|error| self.unreadable(&error))
     }
 

@@ -1,17 +1,14 @@
 //! Reads any type from a [`Tree`].
 
-use std::borrow::Cow;
-use std::fmt::{self, Display};
-use std::slice;
+mod parts;
 
-use serde::de::value::BorrowedStrDeserializer;
-use serde::de::{
-    self, Deserialize as _, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected,
-    MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor,
-};
+use std::fmt::{self, Display};
+
+use serde::de::{self, DeserializeOwned, Deserializer, Error as _, Expected, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::Value;
 
+use self::parts::{Fields, Items, Members, NULL, Variant, last};
 use super::tree::Tree;
 
 /// Reads a `T` from JSON that was taken apart or changed before. As `serde_json::from_value`, but with the place in the error,
@@ -35,7 +32,11 @@ pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, JsonError> {
 
 /// Why JSON is not what it has to be.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct JsonError {
+pub struct JsonError(Box<Mistake>);
+
+/// Boxed, so that what reads a type hands over one word.
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Mistake {
     why: String,
     /// Where it is, as a JSON pointer.
     place: String,
@@ -45,15 +46,16 @@ impl JsonError {
     /// The same, in a field or an item with this name.
     #[cold]
     fn within(mut self, name: &dyn Display) -> Self {
-        self.place = format!("/{name}{}", self.place);
+        self.0.place = format!("/{name}{}", self.0.place);
         self
     }
 }
 
 impl Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.why)?;
-        if self.place.is_empty() { Ok(()) } else { write!(f, " at {}", self.place) }
+        let Mistake { why, place } = &*self.0;
+        f.write_str(why)?;
+        if place.is_empty() { Ok(()) } else { write!(f, " at {place}") }
     }
 }
 
@@ -67,7 +69,7 @@ impl From<serde_json::Error> for JsonError {
 
 impl de::Error for JsonError {
     fn custom<T: Display>(why: T) -> Self {
-        Self { why: why.to_string(), place: String::new() }
+        Self(Box::new(Mistake { why: why.to_string(), place: String::new() }))
     }
 
     fn invalid_type(is: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -105,9 +107,13 @@ impl Tree<'_> {
         T::deserialize(self)
     }
 
-    /// Reads a `T` in a field of an object.
-    pub(crate) fn read_field<T: DeserializeOwned>(&self, name: &str) -> Result<T, JsonError> {
-        self.required(name)?.read().map_err(|error: JsonError| error.within(&name))
+    /// Reads a field of an object. Apart from the type that it has, so that a module has it once.
+    pub(crate) fn read_field(
+        &self,
+        name: &str,
+        read: &mut dyn FnMut(&Tree<'_>) -> Result<(), JsonError>,
+    ) -> Result<(), JsonError> {
+        read(self.required(name)?).map_err(|error| error.within(&name))
     }
 
     /// A field that an object has to have.
@@ -118,8 +124,17 @@ impl Tree<'_> {
     /// A field of an object.
     pub(crate) fn field(&self, name: &str) -> Result<Option<&Self>, JsonError> {
         match self {
-            Self::Object(fields) => Ok(fields.iter().rev().find(|(it, _)| it == name).map(|(_, it)| it)),
+            Self::Object(fields) => Ok(last(fields, name)),
             _ => Err(self.wrong(&&*format!("an object with the field `{name}`"))),
+        }
+    }
+
+    /// The items of the list in a field, if it is one.
+    pub(crate) fn items(&mut self, name: &str) -> Option<&mut Vec<Self>> {
+        let Self::Object(fields) = self else { return None };
+        match fields.iter_mut().rev().find(|(it, _)| it == name)? {
+            (_, Self::List(items)) => Some(items),
+            _ => None,
         }
     }
 
@@ -163,6 +178,7 @@ impl Tree<'_> {
             Self::Text(it) => Unexpected::Str(it),
             Self::List(_) => Unexpected::Seq,
             Self::Object(_) => Unexpected::Map,
+            Self::Absent => Unexpected::Other("nothing"),
         };
         JsonError::invalid_type(is, expected)
     }
@@ -179,14 +195,15 @@ impl<'de> Deserializer<'de> for &'de Tree<'de> {
             Tree::Signed(it) => visitor.visit_i64(*it),
             Tree::Float(it) => visitor.visit_f64(*it),
             Tree::Text(it) => visitor.visit_borrowed_str(it),
-            Tree::List(items) => visitor.visit_seq(Items::new(items)),
-            Tree::Object(fields) => visitor.visit_map(Fields::new(fields)),
+            Tree::List(_) => self.deserialize_seq(visitor),
+            Tree::Object(_) => self.deserialize_map(visitor),
+            Tree::Absent => Err(self.wrong(&visitor)),
         }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
         match self {
-            Tree::Null => visitor.visit_none(),
+            Tree::Null | Tree::Absent => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
     }
@@ -197,7 +214,10 @@ impl<'de> Deserializer<'de> for &'de Tree<'de> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
         match self {
-            Tree::List(items) => visitor.visit_seq(Items::new(items)),
+            Tree::List(items) => {
+                let mut items = Items::new(items);
+                visitor.visit_seq(&mut items).map_err(|error| items.failure(error))
+            }
             _ => Err(self.wrong(&visitor)),
         }
     }
@@ -212,13 +232,32 @@ impl<'de> Deserializer<'de> for &'de Tree<'de> {
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
         match self {
-            Tree::Object(fields) => visitor.visit_map(Fields::new(fields)),
+            Tree::Object(fields) => {
+                let mut fields = Fields::new(fields);
+                visitor.visit_map(&mut fields).map_err(|error| fields.failure(error))
+            }
             _ => Err(self.wrong(&visitor)),
         }
     }
 
-    fn deserialize_struct<V: Visitor<'de>>(self, _: &str, _: &[&str], visitor: V) -> Result<V::Value, JsonError> {
-        self.deserialize_map(visitor)
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, JsonError> {
+        match self {
+            Tree::Object(fields) => {
+                let mut members = Members::new(fields, names);
+                let read = visitor.visit_seq(&mut members).map_err(|error| members.failure(error));
+                debug_assert!(
+                    read.is_err() || members.names.len() == 0,
+                    "a struct whose fields have further names, by serde's alias, cannot be read"
+                );
+                read
+            }
+            _ => Err(self.wrong(&visitor)),
+        }
     }
 
     fn deserialize_enum<V: Visitor<'de>>(self, _: &str, _: &[&str], visitor: V) -> Result<V::Value, JsonError> {
@@ -235,154 +274,6 @@ impl<'de> Deserializer<'de> for &'de Tree<'de> {
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct identifier
         ignored_any
-    }
-}
-
-/// The content of what has none.
-const NULL: &Tree<'static> = &Tree::Null;
-
-/// The items of a list.
-struct Items<'de> {
-    left: slice::Iter<'de, Tree<'de>>,
-    read: usize,
-}
-
-impl<'de> Items<'de> {
-    fn new(items: &'de [Tree<'de>]) -> Self {
-        Self { left: items.iter(), read: 0 }
-    }
-}
-
-impl<'de> SeqAccess<'de> for Items<'de> {
-    type Error = JsonError;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, JsonError> {
-        let Some(item) = self.left.next() else { return Ok(None) };
-        let read = seed.deserialize(item).map_err(|error| error.within(&self.read))?;
-        self.read += 1;
-        Ok(Some(read))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.left.len())
-    }
-}
-
-/// The fields of an object.
-struct Fields<'de> {
-    left: slice::Iter<'de, (Cow<'de, str>, Tree<'de>)>,
-    /// The field whose name was read last.
-    field: (&'de str, &'de Tree<'de>),
-}
-
-impl<'de> Fields<'de> {
-    fn new(fields: &'de [(Cow<'de, str>, Tree<'de>)]) -> Self {
-        Self { left: fields.iter(), field: ("", NULL) }
-    }
-
-    fn advance(&mut self) -> Option<&'de str> {
-        let (name, value) = self.left.next()?;
-        self.field = (name, value);
-        Some(name)
-    }
-}
-
-impl<'de> MapAccess<'de> for Fields<'de> {
-    type Error = JsonError;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, JsonError> {
-        self.advance().map(|it| seed.deserialize(FieldKey(it))).transpose()
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, JsonError> {
-        let (name, value) = self.field;
-        seed.deserialize(value).map_err(|error| error.within(&name))
-    }
-}
-
-/// The name of a field: a text, or a number where a map has numbers for keys.
-struct FieldKey<'de>(&'de str);
-
-impl<'de> FieldKey<'de> {
-    fn number<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
-        match (self.0.parse::<u64>(), self.0.parse::<i64>()) {
-            (Ok(it), _) => visitor.visit_u64(it),
-            (_, Ok(it)) => visitor.visit_i64(it),
-            _ => visitor.visit_borrowed_str(self.0),
-        }
-    }
-}
-
-macro_rules! numbers {
-    ($($method:ident)+) => { $(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
-            self.number(visitor)
-        }
-    )+ };
-}
-
-impl<'de> Deserializer<'de> for FieldKey<'de> {
-    type Error = JsonError;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
-        visitor.visit_borrowed_str(self.0)
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &str, visitor: V) -> Result<V::Value, JsonError> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(self, _: &str, _: &[&str], visitor: V) -> Result<V::Value, JsonError> {
-        visitor.visit_enum(BorrowedStrDeserializer::new(self.0))
-    }
-
-    numbers! {
-        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
-        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
-    }
-
-    forward_to_deserialize_any! {
-        bool i128 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
-        identifier ignored_any
-    }
-}
-
-/// A case of an enum, and its content. A name alone is a case without content.
-struct Variant<'de> {
-    name: &'de str,
-    content: &'de Tree<'de>,
-}
-
-impl<'de> EnumAccess<'de> for Variant<'de> {
-    type Error = JsonError;
-    type Variant = Self;
-
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), JsonError> {
-        seed.deserialize(FieldKey(self.name)).map(|it| (it, self))
-    }
-}
-
-impl<'de> VariantAccess<'de> for Variant<'de> {
-    type Error = JsonError;
-
-    fn unit_variant(self) -> Result<(), JsonError> {
-        <()>::deserialize(self.content)
-    }
-
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, JsonError> {
-        seed.deserialize(self.content).map_err(|error| error.within(&self.name))
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, JsonError> {
-        self.content.deserialize_seq(visitor).map_err(|error| error.within(&self.name))
-    }
-
-    fn struct_variant<V: Visitor<'de>>(self, _: &[&str], visitor: V) -> Result<V::Value, JsonError> {
-        self.content.deserialize_map(visitor).map_err(|error| error.within(&self.name))
     }
 }
 

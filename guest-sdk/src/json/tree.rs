@@ -21,6 +21,8 @@ pub(crate) enum Tree<'a> {
     List(Vec<Self>),
     /// In the order of the text, where a name may be there twice.
     Object(Vec<(Cow<'a, str>, Self)>),
+    /// The value of a field that an object lacks: no part of a text.
+    Absent,
 }
 
 impl<'a> Tree<'a> {

@@ -121,6 +121,8 @@ fn the_description_is_made_of_the_same_rows() {
 #[test]
 fn a_row_says_what_else_the_host_has_to_know() {
     let selector = Key::new("acme.example/nodes", Bool, "Which nodes.").selects_nodes();
-    assert!(selector.annotation().selects_nodes && !SIZE.annotation().selects_nodes);
-    assert!(SIZE.required().setting().required && !SIZE.setting().required);
+    let annotation = |row: &dyn Row| row.annotation();
+    let setting = |row: &dyn Row| row.setting();
+    assert!(annotation(&selector).selects_nodes && !annotation(&SIZE).selects_nodes);
+    assert!(setting(&SIZE.required()).required && !setting(&SIZE).required);
 }

@@ -8,9 +8,9 @@ pub(crate) mod robot;
 pub(crate) mod servers;
 pub(crate) mod volumes;
 
-use aerostat_sdk::Error;
 use aerostat_sdk::http::{Client, NumberedPages, Refused, Response};
-use serde::Deserialize;
+use aerostat_sdk::{Error, SortedMap};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 /// The name of the endpoint.
@@ -33,6 +33,39 @@ pub(crate) const PAGES: NumberedPages<'_> =
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct WithName {
     pub(crate) name: String,
+    /// Of a location.
+    #[serde(default)]
+    pub(crate) network_zone: String,
+}
+
+/// Something with labels, as far as lists are read.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct WithLabels {
+    pub(crate) id: u64,
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) labels: Labels,
+}
+
+/// Labels of whatever has some.
+pub(crate) type Labels = SortedMap<String, String>;
+
+/// The body of a request with a few fields, in the order of their names. A module has its code once, and that of a struct for each.
+pub(crate) struct Body<'a>(pub(crate) &'a [(&'a str, BodyValue<'a>)]);
+
+/// The value of a field in a body.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum BodyValue<'a> {
+    Text(&'a str),
+    Number(u64),
+    Labels(&'a Labels),
+}
+
+impl Serialize for Body<'_> {
+    fn serialize<S: Serializer>(&self, body: S) -> Result<S::Ok, S::Error> {
+        body.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
 }
 
 /// An id as the API writes it: a number without a sign and without zeros before it.

@@ -1,7 +1,9 @@
 //! The list of all load balancers that are marked for Services of this cluster.
 
+mod revision;
+
 use aerostat_sdk::form::{Custom, Form as _};
-use aerostat_sdk::json::{self, revision};
+use aerostat_sdk::json;
 use aerostat_sdk::{
     Ingress, InventoryDescription, InventoryItem, InventoryPage, InventoryState, LoadBalancerInventory, MarkedOwner,
     Position, Proof, Result, cluster,
@@ -27,10 +29,9 @@ impl LoadBalancerInventory for Hetzner {
         let mut unread = None;
         let mut items = Vec::new();
         for shown in found.items {
-            let id = shown["id"].clone();
             match json::read::<LoadBalancer>(&shown) {
-                Ok(live) => items.extend(item(&live, &cluster, busy.contains(&live.id))),
-                Err(why) => unread = Some(format!("load balancer {id} cannot be read: {why}")),
+                Ok(live) => items.extend(item(&live, shown, &cluster, busy.contains(&live.id))),
+                Err(why) => unread = Some(format!("load balancer {} cannot be read: {why}", shown["id"])),
             }
         }
         let page = InventoryPage::new(items, at.next(found.is_last));
@@ -42,7 +43,7 @@ impl LoadBalancerInventory for Hetzner {
 }
 
 /// `None`, if it is marked for another cluster.
-fn item(live: &LoadBalancer, cluster: &str, is_busy: bool) -> Option<InventoryItem> {
+fn item(live: &LoadBalancer, shown: Value, cluster: &str, is_busy: bool) -> Option<InventoryItem> {
     let of_cluster = live.label(CLUSTER);
     if of_cluster.is_some_and(|it| it != cluster) {
         return None;
@@ -63,7 +64,7 @@ fn item(live: &LoadBalancer, cluster: &str, is_busy: bool) -> Option<InventoryIt
     let mut item = InventoryItem::new(live.title(), owner, proof);
     item.memo = Some(live.id.to_string());
     item.state = if is_being_built { InventoryState::Changing } else { InventoryState::Ready };
-    item.revision = revision_of(live);
+    item.revision = revision::of(live, shown);
     item.ingress = public.iter().copied().chain(private).map(Ingress::ip).collect();
     item.created = time::seconds(&live.created);
     Some(match kept(live) {
@@ -79,21 +80,6 @@ fn kept(live: &LoadBalancer) -> Option<String> {
     }
     let is_marked = live.labels.contains_key(KEPT);
     is_marked.then(|| format!("it was protected when its Service went, as its label {KEPT} says"))
-}
-
-/// A revision of the fields that `ensure` compares: nothing of it changes by itself. Where TLS ends at the
-/// load balancer there is none:
-/// which certificate has a name is not told by it.
-fn revision_of(live: &LoadBalancer) -> Option<String> {
-    let certificates =
-        |it: &api::Service| it.http.as_ref().and_then(|it| it.certificates.as_ref()).map_or(0, |it| it.len());
-    if live.services.iter().any(|it| certificates(it) > 0) {
-        return None;
-    }
-    // By way of the text: a module has the code that writes its types in one form.
-    let text = serde_json::to_vec(live).ok()?;
-    let shown: Value = serde_json::from_slice(&text).ok()?;
-    Some(revision(&shown))
 }
 
 #[cfg(test)]

@@ -27,8 +27,8 @@ use self::desired::{Desired, EarlierAnswers};
 use self::ownership::OwnerByMarks;
 use self::steps::Step;
 use self::targets::MachineTargets;
-use crate::api::load_balancers::{self as api, KEPT, Kind, Labels, ListedFields, LoadBalancer as Live};
-use crate::api::{actions, code, is_busy, networks};
+use crate::api::load_balancers::{self as api, KEPT, Kind, LoadBalancer as Live};
+use crate::api::{Labels, WithLabels, actions, code, is_busy, networks};
 use crate::provider::Hetzner;
 use crate::settings::BalancerSettings as Settings;
 
@@ -333,7 +333,7 @@ impl Call<'_> {
         let response = response.accepted().map_err(refused)?;
         // The status says that it was accepted, also if the body cannot be read.
         let unread = |_| Creation::Unclear(format!("{}, with an answer that cannot be read", response.complaint()));
-        let made = response.json_in::<ListedFields>("load_balancer");
+        let made = response.json_in::<WithLabels>("load_balancer");
         Ok(made.map_or_else(unread, |it| Creation::Begun(Found::new(it.id.to_string(), it.name, true))))
     }
 

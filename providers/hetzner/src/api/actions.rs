@@ -3,6 +3,7 @@
 use aerostat_sdk::http::Response;
 use aerostat_sdk::{Result, SortedSet};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{API, PAGES};
 
@@ -18,9 +19,10 @@ pub(crate) struct Action {
     /// When it ended, as RFC 3339.
     #[serde(default)]
     pub(crate) finished: Option<String>,
-    error: Option<ActionError>,
     #[serde(default)]
-    resources: Vec<Resource>,
+    error: Value,
+    #[serde(default)]
+    resources: Vec<Value>,
 }
 
 /// How far an action is.
@@ -30,19 +32,6 @@ pub(crate) enum ActionStatus {
     Running,
     Success,
     Error,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-struct ActionError {
-    code: String,
-    message: String,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-struct Resource {
-    id: u64,
-    #[serde(rename = "type")]
-    kind: String,
 }
 
 impl Action {
@@ -58,12 +47,19 @@ impl Action {
     /// The servers to which it attaches a volume, or from which it detaches one.
     pub(crate) fn moves(&self) -> impl Iterator<Item = u64> {
         let is_move = matches!(self.command.as_str(), "attach_volume" | "detach_volume");
-        self.resources.iter().filter(move |it| is_move && it.kind == "server").map(|it| it.id)
+        self.of_kind("server").filter(move |_| is_move)
+    }
+
+    /// The ids of the resources of one kind that it is about.
+    fn of_kind(&self, kind: &str) -> impl Iterator<Item = u64> {
+        self.resources.iter().filter(move |it| it["type"] == kind).filter_map(|it| it["id"].as_u64())
     }
 
     /// For a person: what was done, and why it failed.
     pub(crate) fn failure(&self) -> String {
-        let why = self.error.as_ref().map_or_else(String::new, |it| format!(": {} ({})", it.message, it.code));
+        let part = |name: &str| self.error[name].as_str().unwrap_or_default();
+        let why =
+            if self.error.is_null() { String::new() } else { format!(": {} ({})", part("message"), part("code")) };
         format!("action {} ({}) has failed{why}", self.id, self.command)
     }
 }
@@ -98,6 +94,5 @@ pub(crate) fn of_volume(id: u64) -> Result<Option<Vec<Action>>> {
 pub(crate) fn busy_load_balancers() -> Result<SortedSet<u64>> {
     let request = API.get(["load_balancers", "actions"]).query("status", "running");
     let running: Vec<Action> = PAGES.all(&request, "actions")?;
-    let resources = running.into_iter().flat_map(|it| it.resources);
-    Ok(resources.filter(|it| it.kind == "load_balancer").map(|it| it.id).collect())
+    Ok(running.iter().flat_map(|it| it.of_kind("load_balancer")).collect())
 }

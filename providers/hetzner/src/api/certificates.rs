@@ -2,18 +2,12 @@
 
 use aerostat_sdk::http::{Attempt, Response};
 use aerostat_sdk::{Error, Result, SortedMap};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::{API, code};
+use super::{API, WithLabels, code};
 
 /// One certificate.
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Certificate {
-    pub(crate) id: u64,
-    pub(crate) name: String,
-    #[serde(default)]
-    pub(crate) labels: SortedMap<String, String>,
-}
+pub(crate) type Certificate = WithLabels;
 
 /// The body of a creation.
 #[derive(Debug, Serialize)]

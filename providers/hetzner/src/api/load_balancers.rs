@@ -3,17 +3,16 @@
 mod model;
 
 pub(crate) use self::model::{
-    Algorithms, HealthCheck, HealthHttp, HealthProtocol, Http, Kind, Labels, LoadBalancer, Protocol, Service, Target,
-    To,
+    Algorithms, HealthCheck, HealthHttp, HealthProtocol, Http, Kind, LoadBalancer, Protocol, Service, Target, To,
 };
 
 use aerostat_sdk::http::{Attempt, NumberedPage, Request};
 use aerostat_sdk::{Change, Result};
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::actions::{self, Action};
-use super::{API, PAGES};
+use super::{API, Body, BodyValue, Labels, PAGES, WithLabels};
 
 /// The vendor's label: the UID of the Service. With it, its own controller finds our load balancers, and we find its.
 pub(crate) const SERVICE: &str = "hcloud-ccm/service-uid";
@@ -23,15 +22,6 @@ pub(crate) const CLUSTER: &str = "aerostat.dev/cluster-uid";
 pub(crate) const OWN_SERVICE: &str = "aerostat.dev/service-uid";
 /// Our label on what the cloud protected when its Service went: that it is kept.
 pub(crate) const KEPT: &str = "aerostat.dev/kept";
-
-/// The fields of a load balancer that are read in a list.
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct ListedFields {
-    pub(crate) id: u64,
-    pub(crate) name: String,
-    #[serde(default)]
-    pub(crate) labels: Labels,
-}
 
 /// The body of a creation.
 #[derive(Clone, Debug, Serialize)]
@@ -66,7 +56,7 @@ pub(crate) fn named(name: &str) -> Result<Option<LoadBalancer>> {
 }
 
 /// All load balancers of the project that serve a Service, whichever: one list for all who ask at a time.
-pub(crate) fn marked() -> Result<Vec<ListedFields>> {
+pub(crate) fn marked() -> Result<Vec<WithLabels>> {
     PAGES.all(&marked_ones(), "load_balancers")
 }
 
@@ -78,7 +68,7 @@ pub(crate) fn page_of_marked(number: u32, size: u32) -> Result<NumberedPage<Valu
 /// The load balancer with this id as the list of all that are marked shows it, if it does.
 pub(crate) fn find_listed(id: &str) -> Result<Option<LoadBalancer>> {
     let Ok(number) = id.parse::<u64>() else { return Ok(None) };
-    let found = PAGES.find(&marked_ones(), "load_balancers", "id", &json!(number))?;
+    let found = PAGES.find(&marked_ones(), "load_balancers", "id", &number.into())?;
     // What cannot be read is read alone.
     Ok(found.and_then(|it| aerostat_sdk::json::read(&it).ok()))
 }
@@ -101,7 +91,8 @@ pub(crate) fn create(creation: &CreationBody<'_>) -> Result<Attempt> {
 /// Gives it a name and labels, in the place of all that it has.
 pub(crate) fn describe(id: u64, name: &str, labels: &Labels) -> Result<Change<()>> {
     let request = API.put(["load_balancers", &id.to_string()]);
-    Ok(request.json(&json!({ "name": name, "labels": labels })).change()?.map(drop))
+    let body = [("labels", BodyValue::Labels(labels)), ("name", BodyValue::Text(name))];
+    Ok(request.json(&Body(&body)).change()?.map(drop))
 }
 
 /// Begins an action of one.

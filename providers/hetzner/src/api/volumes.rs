@@ -5,11 +5,9 @@ use aerostat_sdk::volume_backend::{Attaching, Making};
 use aerostat_sdk::{Change, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::actions::{self, Action};
-use super::load_balancers::Labels;
-use super::{API, PAGES, WithName, code, is_busy};
+use super::{API, Body, BodyValue, Labels, PAGES, WithName, code, is_busy};
 
 /// Where a list has its items.
 const FIELD: &str = "volumes";
@@ -53,7 +51,7 @@ pub(crate) fn find<V: DeserializeOwned>(id: u64) -> Result<Option<V>> {
 
 /// Whether the list of all volumes has one with this id.
 pub(crate) fn is_listed(id: u64) -> Result<bool> {
-    PAGES.find(&sorted(), FIELD, "id", &json!(id)).map(|it| it.is_some())
+    PAGES.find(&sorted(), FIELD, "id", &id.into()).map(|it| it.is_some())
 }
 
 /// The places of all volumes of the project.
@@ -90,7 +88,7 @@ pub(crate) fn delete(id: u64) -> Result<Change<()>> {
 
 /// Begins to attach it to a server.
 pub(crate) fn attach(id: u64, server: u64) -> Result<Attaching> {
-    let response = request(id, "attach").json(&json!({ "server": server })).answer()?;
+    let response = request(id, "attach").json(&Body(&[("server", BodyValue::Number(server))])).answer()?;
     match &*code(&response) {
         "limit_exceeded_error" | "resource_limit_exceeded" => Ok(Attaching::Full(response.complaint())),
         // The next read shows to which server.
@@ -106,7 +104,7 @@ pub(crate) fn detach(id: u64) -> Result<Change<()>> {
 
 /// Begins to let it grow to so many gibibytes.
 pub(crate) fn resize(id: u64, gibibytes: u64) -> Result<Change<()>> {
-    begun(request(id, "resize").json(&json!({ "size": gibibytes })).answer()?)
+    begun(request(id, "resize").json(&Body(&[("size", BodyValue::Number(gibibytes))])).answer()?)
 }
 
 /// Whether the cloud has taken an action, or has to be asked again.

@@ -2,7 +2,8 @@
 
 use aerostat_sdk::{DesiredVolume, MarkedClaim, Result};
 
-use crate::api::load_balancers::{CLUSTER, Labels};
+use crate::api::Labels;
+use crate::api::load_balancers::CLUSTER;
 
 /// Our label: the UID of the claim.
 const CLAIM: &str = "aerostat.dev/claim-uid";

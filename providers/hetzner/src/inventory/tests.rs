@@ -81,6 +81,11 @@ fn a_revision_changes_with_what_was_set_and_not_with_health() {
         before
     );
     assert_eq!(revision(&|it| it["outgoing_traffic"] = json!(7)), before);
+    assert_eq!(revision(&|it| it["load_balancer_type"]["prices"] = json!([{ "location": "fsn1" }])), before);
+    assert_eq!(revision(&|it| it["targets"][0]["targets"] = json!([{ "server": { "id": 3 } }])), before);
+    assert_ne!(revision(&|it| it["labels"]["team"] = json!("blue")), before);
+    assert_ne!(revision(&|it| it["public_net"]["ipv4"]["dns_ptr"] = json!("lb.example.com")), before);
+    assert_ne!(revision(&|it| it["services"][0]["health_check"]["retries"] = json!(9)), before);
     assert_ne!(revision(&|it| it["targets"][0]["server"]["id"] = json!(9)), before);
     assert_ne!(revision(&|it| it["services"][0]["destination_port"] = json!(9)), before);
     assert_ne!(revision(&|it| it["protection"]["delete"] = json!(true)), before);

@@ -13,7 +13,8 @@ use super::certificates::Certificates;
 use super::services::services;
 use super::targets::MachineTargets;
 use crate::algorithm::Algorithm;
-use crate::api::load_balancers::{Algorithms, CreationBody, Kind, Labels, LoadBalancer as Live, Service};
+use crate::api::Labels;
+use crate::api::load_balancers::{Algorithms, CreationBody, Kind, LoadBalancer as Live, Service};
 use crate::settings::{BalancerSettings as Settings, NETWORK};
 
 /// The type of load balancers for which nobody has chosen one.
@@ -83,9 +84,9 @@ impl Desired {
         let mut reading = HetznerReading::of(service, live);
         let annotations = &mut reading;
         let name = annotations.load_balancer_name(service, &NAME, |it| &it.name)?;
-        let (location, network_zone) = place(annotations, settings)?;
+        let (location, network_zone) = place(annotations, settings);
         let services = services(service, annotations, settings, known.certificates, known.as_the_vendor)?;
-        let use_private_ip = annotations.read(&USE_PRIVATE_IP)?.unwrap_or(settings.use_private_ip);
+        let use_private_ip = annotations.take(&USE_PRIVATE_IP).unwrap_or(settings.use_private_ip);
         let network = network(annotations, settings, known.network)?;
         if use_private_ip && network.is_none() {
             return Err(Error::invalid(format_args!(
@@ -93,7 +94,8 @@ impl Desired {
                 USE_PRIVATE_IP.name, NETWORK.name
             )));
         }
-        let disable_public = annotations.read(&DISABLE_PUBLIC_NETWORK)?.or(settings.disable_public_network);
+        let disable_public = annotations.take(&DISABLE_PUBLIC_NETWORK).or(settings.disable_public_network);
+        annotations.check()?;
         if disable_public == Some(true) && network.is_none() && live.is_none_or(|it| it.private_net.is_empty()) {
             return Err(Error::invalid(format_args!(
                 "annotation {}: \"true\" needs setting {}: without a network nobody could reach it",
@@ -107,24 +109,23 @@ impl Desired {
         }
         let desired = Self {
             name,
-            kind: annotations.read(&TYPE)?.or_else(|| settings.kind.clone()),
+            kind: annotations.take(&TYPE).or_else(|| settings.kind.clone()),
             location,
             network_zone,
-            algorithm: annotations.read(&ALGORITHM)?.or(settings.algorithm),
+            algorithm: annotations.take(&ALGORITHM).or(settings.algorithm),
             public: disable_public.map(|it| !it),
             network,
             services,
-            rdns: [annotations.read(&IPV4_RDNS)?, annotations.read(&IPV6_RDNS)?],
+            rdns: [annotations.take(&IPV4_RDNS), annotations.take(&IPV6_RDNS)],
             status: ServiceStatusFields {
-                hostname: annotations.read(&HOSTNAME)?,
-                without_ipv6: annotations.read(&IPV6_DISABLED)?.unwrap_or(settings.disable_ipv6),
-                without_private: annotations
-                    .read(&DISABLE_PRIVATE_INGRESS)?
-                    .unwrap_or(settings.disable_private_ingress),
+                hostname: annotations.take(&HOSTNAME),
+                without_ipv6: annotations.take(&IPV6_DISABLED).unwrap_or(settings.disable_ipv6),
+                without_private: annotations.take(&DISABLE_PRIVATE_INGRESS).unwrap_or(settings.disable_private_ingress),
             },
             targets: MachineTargets::of(&service.nodes, use_private_ip, settings.robot, &mut annotations.warnings),
             warnings: Warnings::default(),
         };
+        reading.check()?;
         Ok(Self { warnings: reading.warnings, ..desired })
     }
 
@@ -203,8 +204,8 @@ pub(super) fn certificates(service: &LoadBalancer, live: Option<&Live>) -> Resul
 }
 
 /// The location and the network zone. A load balancer that there is stays where it is.
-fn place(annotations: &mut HetznerReading<'_>, settings: &Settings) -> Result<(Option<String>, Option<String>)> {
-    let said = [annotations.read(&LOCATION)?, annotations.read(&NETWORK_ZONE)?];
+fn place(annotations: &mut HetznerReading<'_>, settings: &Settings) -> (Option<String>, Option<String>) {
+    let said = [annotations.take(&LOCATION), annotations.take(&NETWORK_ZONE)];
     if let Some(live) = annotations.live {
         let shown = [&live.location.name, &live.location.network_zone];
         for ((field, said), shown) in ["location", "network zone"].into_iter().zip(&said).zip(shown) {
@@ -217,7 +218,7 @@ fn place(annotations: &mut HetznerReading<'_>, settings: &Settings) -> Result<(O
     let all = annotations.annotations;
     let location = location.or_else(|| unless_reset(all, &LOCATION, settings.location.as_ref()));
     let network_zone = network_zone.or_else(|| unless_reset(all, &NETWORK_ZONE, settings.network_zone.as_ref()));
-    Ok((location, network_zone))
+    (location, network_zone)
 }
 
 /// The operator's choice, unless an empty annotation takes it back.
@@ -230,8 +231,9 @@ fn network(
     settings: &Settings,
     network: Option<u64>,
 ) -> Result<Option<Attachment>> {
-    let ip = annotations.read(&PRIVATE_IPV4)?;
-    let ip_range = annotations.read(&PRIVATE_SUBNET)?.or_else(|| settings.private_subnet.clone());
+    let ip = annotations.take(&PRIVATE_IPV4);
+    let ip_range = annotations.take(&PRIVATE_SUBNET).or_else(|| settings.private_subnet.clone());
+    annotations.check()?;
     match (network, &ip) {
         (Some(network), _) => Ok(Some(Attachment { network, ip, ip_range })),
         (None, Some(_)) => {

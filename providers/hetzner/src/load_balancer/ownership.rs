@@ -3,7 +3,8 @@
 use aerostat_sdk::backend::Found;
 use aerostat_sdk::{Error, LoadBalancer, Result, cluster};
 
-use crate::api::load_balancers::{CLUSTER, KEPT, Labels, ListedFields, LoadBalancer as Live, OWN_SERVICE, SERVICE};
+use crate::api::load_balancers::{CLUSTER, KEPT, LoadBalancer as Live, OWN_SERVICE, SERVICE};
+use crate::api::{Labels, WithLabels};
 
 /// The relation of a load balancer to one Service, by the marks on it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -55,7 +56,7 @@ pub(super) fn marked(labels: &Labels, service: &LoadBalancer) -> Result<Labels> 
 }
 
 /// The fields of a load balancer that every cloud shows.
-pub(super) fn found(it: &ListedFields, service: &LoadBalancer) -> Result<Found> {
+pub(super) fn found(it: &WithLabels, service: &LoadBalancer) -> Result<Found> {
     let is_marked = matches!(owner(&it.labels, &service.owner.uid)?, OwnerByMarks::Marked | OwnerByMarks::Vendor);
     Ok(Found::new(it.id.to_string(), &it.name, is_marked))
 }

@@ -41,10 +41,11 @@ pub(super) fn services(
     certificates: Option<&SortedSet<u64>>,
     as_the_vendor: bool,
 ) -> Result<SortedMap<u16, Service>> {
-    let all = annotations.read(&PROTOCOL)?.unwrap_or(Protocol::Tcp);
-    let http = http(annotations, certificates)?;
-    let health = HealthAnnotations::of(service, annotations, settings, as_the_vendor)?;
-    let proxy = annotations.read(&PROXY_PROTOCOL)?.or(settings.proxy_protocol);
+    let all = annotations.take(&PROTOCOL).unwrap_or(Protocol::Tcp);
+    let http = http(annotations, certificates);
+    let health = HealthAnnotations::of(service, annotations, settings, as_the_vendor);
+    let proxy = annotations.take(&PROXY_PROTOCOL).or(settings.proxy_protocol);
+    annotations.check()?;
     let mut services = SortedMap::new();
     for port in &service.ports {
         let number = port.port;
@@ -127,15 +128,15 @@ fn one(
     })
 }
 
-fn http(annotations: &mut HetznerReading<'_>, certificates: Option<&SortedSet<u64>>) -> Result<Http> {
-    Ok(Http {
-        cookie_name: annotations.read(&COOKIE_NAME)?.map(str::to_owned),
-        cookie_lifetime: annotations.read(&COOKIE_LIFETIME)?,
+fn http(annotations: &mut HetznerReading<'_>, certificates: Option<&SortedSet<u64>>) -> Http {
+    Http {
+        cookie_name: annotations.take(&COOKIE_NAME).map(str::to_owned),
+        cookie_lifetime: annotations.take(&COOKIE_LIFETIME),
         certificates: certificates.cloned(),
-        redirect_http: annotations.read(&REDIRECT)?,
-        sticky_sessions: annotations.read(&STICKY_SESSIONS)?,
-        timeout_idle: annotations.read(&TIMEOUT_IDLE)?,
-    })
+        redirect_http: annotations.take(&REDIRECT),
+        sticky_sessions: annotations.take(&STICKY_SESSIONS),
+        timeout_idle: annotations.take(&TIMEOUT_IDLE),
+    }
 }
 
 fn redirects_take_port_80(services: &SortedMap<u16, Service>) -> Result<()> {
@@ -172,7 +173,7 @@ impl HealthAnnotations {
         annotations: &mut HetznerReading<'_>,
         settings: &Settings,
         as_the_vendor: bool,
-    ) -> Result<Self> {
+    ) -> Self {
         let local = match service.external_traffic_policy {
             ExternalTrafficPolicy::Local(port) if port > 0 && !as_the_vendor => Some(port),
             ExternalTrafficPolicy::Local(_) | ExternalTrafficPolicy::Cluster => None,
@@ -180,19 +181,19 @@ impl HealthAnnotations {
         let is_annotated = ABOUT_HEALTH.iter().any(|it| annotations.annotations.text(it).is_some());
         let is_set =
             [settings.health_interval, settings.health_timeout, settings.health_retries].iter().any(Option::is_some);
-        Ok(Self {
+        Self {
             local,
             is_said: is_annotated || is_set,
-            protocol: annotations.read(&HEALTH_PROTOCOL)?,
-            port: annotations.read(&HEALTH_PORT)?,
-            interval: annotations.read(&HEALTH_INTERVAL)?.or(settings.health_interval),
-            timeout: annotations.read(&HEALTH_TIMEOUT)?.or(settings.health_timeout),
-            retries: annotations.read(&HEALTH_RETRIES)?.or(settings.health_retries),
-            domain: annotations.read(&HEALTH_DOMAIN)?.map(str::to_owned),
-            path: annotations.read(&HEALTH_PATH)?,
-            tls: annotations.read(&HEALTH_TLS)?,
-            codes: annotations.read(&HEALTH_CODES)?,
-        })
+            protocol: annotations.take(&HEALTH_PROTOCOL),
+            port: annotations.take(&HEALTH_PORT),
+            interval: annotations.take(&HEALTH_INTERVAL).or(settings.health_interval),
+            timeout: annotations.take(&HEALTH_TIMEOUT).or(settings.health_timeout),
+            retries: annotations.take(&HEALTH_RETRIES).or(settings.health_retries),
+            domain: annotations.take(&HEALTH_DOMAIN).map(str::to_owned),
+            path: annotations.take(&HEALTH_PATH),
+            tls: annotations.take(&HEALTH_TLS),
+            codes: annotations.take(&HEALTH_CODES),
+        }
     }
 
     fn check(&self, node_port: u16, of_port: Protocol, shown: Option<&HealthCheck>) -> HealthCheck {

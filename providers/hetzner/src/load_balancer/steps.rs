@@ -4,7 +4,8 @@ use super::compare::is_same;
 use super::desired::{Attachment, Desired};
 use super::targets::{MachineTargets, TargetChanges};
 use crate::algorithm::Algorithm;
-use crate::api::load_balancers::{KEPT, Labels, LoadBalancer as Live, Service, To};
+use crate::api::Labels;
+use crate::api::load_balancers::{KEPT, LoadBalancer as Live, Service, To};
 
 /// One request.
 #[derive(Clone, Debug, Eq, PartialEq)]

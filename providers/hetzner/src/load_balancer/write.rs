@@ -4,13 +4,12 @@ use aerostat_sdk::events::Warnings;
 use aerostat_sdk::http::Response;
 use aerostat_sdk::{Change, Error, Result};
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::steps::Step;
 use super::targets::MachineTargets;
 use crate::api::actions::{self, Action, ActionStatus};
-use crate::api::load_balancers::{self as api, LoadBalancer as Live, Target, To};
-use crate::api::{code, is_busy};
+use crate::api::load_balancers::{self as api, Algorithms, LoadBalancer as Live, Target, To};
+use crate::api::{Body, BodyValue, code, is_busy};
 use crate::time;
 
 /// The most requests of one call: the host counts them too, and there are others.
@@ -97,25 +96,28 @@ fn wait(live: &Live, begun: &[Action]) -> Result<Option<String>> {
 
 /// One request; none of these waits.
 fn send(live: &Live, step: &Step, targets: &MachineTargets, warnings: &mut Warnings) -> Result<Change<Option<Action>>> {
-    let act = |action: &str, body: Value| Ok(api::act(live.id, action, &body)?.map(Some));
+    let act = |action: &str, body: &[(&str, BodyValue<'_>)]| Ok(api::act(live.id, action, &Body(body))?.map(Some));
+    let take_one =
+        |action: &str, field: &str, id: u64| take_away(live, action, &Body(&[(field, BodyValue::Number(id))]));
     match step {
         Step::Describe { name, labels } => Ok(api::describe(live.id, name, labels)?.map(|()| None)),
-        Step::Rdns { ip, name } => act("change_dns_ptr", json!({ "ip": ip, "dns_ptr": name })),
-        Step::Algorithm(kind) => act("change_algorithm", json!({ "type": kind })),
-        Step::Kind(name) => act("change_type", json!({ "load_balancer_type": name })),
-        Step::Detach(network) => take_away(live, "detach_from_network", &json!({ "network": network })),
+        Step::Rdns { ip, name } => {
+            act("change_dns_ptr", &[("dns_ptr", BodyValue::Text(name)), ("ip", BodyValue::Text(ip))])
+        }
+        Step::Algorithm(kind) => Ok(api::act(live.id, "change_algorithm", &Algorithms { kind: *kind })?.map(Some)),
+        Step::Kind(name) => act("change_type", &[("load_balancer_type", BodyValue::Text(name))]),
+        Step::Detach(network) => take_one("detach_from_network", "network", *network),
         Step::Attach(to) => {
-            let mut body = json!({ "network": to.network });
+            let mut body = Vec::new();
             for (field, value) in [("ip", &to.ip), ("ip_range", &to.ip_range)] {
-                if let Some(value) = value {
-                    body[field] = json!(value);
-                }
+                body.extend(value.iter().map(|it| (field, BodyValue::Text(it))));
             }
-            act("attach_to_network", body)
+            body.push(("network", BodyValue::Number(to.network)));
+            act("attach_to_network", &body)
         }
         Step::EnablePublic => without_body(live, "enable_public_interface"),
         Step::DisablePublic => without_body(live, "disable_public_interface"),
-        Step::RemoveService(port) => take_away(live, "delete_service", &json!({ "listen_port": port })),
+        Step::RemoveService(port) => take_one("delete_service", "listen_port", u64::from(*port)),
         Step::UpdateService(service) => Ok(api::act(live.id, "update_service", service)?.map(Some)),
         Step::AddService(service) => Ok(api::act(live.id, "add_service", service)?.map(Some)),
         Step::RemoveTarget(to) => remove_target(live, to),

@@ -1,16 +1,14 @@
 //! The fields of a load balancer. Those that change by themselves (health, traffic, prices) are not read.
 
-use aerostat_sdk::{SortedMap, SortedSet};
+use aerostat_sdk::SortedSet;
 
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::Algorithm;
-
-/// Its labels.
-pub(crate) type Labels = SortedMap<String, String>;
+use crate::api::{Labels, WithName};
 
 /// A load balancer as the API shows it.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub(crate) struct LoadBalancer {
     pub(crate) id: u64,
     pub(crate) name: String,
@@ -18,7 +16,7 @@ pub(crate) struct LoadBalancer {
     pub(crate) labels: Labels,
     #[serde(rename = "load_balancer_type")]
     pub(crate) kind: Kind,
-    pub(crate) location: Location,
+    pub(crate) location: WithName,
     pub(crate) algorithm: Algorithms,
     pub(crate) public_net: PublicNet,
     #[serde(default)]
@@ -34,21 +32,13 @@ pub(crate) struct LoadBalancer {
 }
 
 /// How large it is.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Kind {
     pub(crate) name: String,
     pub(crate) max_targets: usize,
     /// When the cloud will offer it no more, as RFC 3339.
     #[serde(default)]
     pub(crate) deprecated: Option<String>,
-}
-
-/// Where it is.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub(crate) struct Location {
-    pub(crate) name: String,
-    #[serde(default)]
-    pub(crate) network_zone: String,
 }
 
 /// How load is spread.
@@ -59,7 +49,7 @@ pub(crate) struct Algorithms {
 }
 
 /// Its public interface.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub(crate) struct PublicNet {
     pub(crate) enabled: bool,
     pub(crate) ipv4: PublicAddress,
@@ -67,7 +57,7 @@ pub(crate) struct PublicNet {
 }
 
 /// An address, and the name that it leads back to.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct PublicAddress {
     #[serde(default)]
     pub(crate) ip: Option<String>,
@@ -76,7 +66,7 @@ pub(crate) struct PublicAddress {
 }
 
 /// Its place in a private network.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub(crate) struct PrivateNet {
     pub(crate) network: u64,
     #[serde(default)]
@@ -84,7 +74,7 @@ pub(crate) struct PrivateNet {
 }
 
 /// Its protection: what must not be done with it.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 pub(crate) struct Protection {
     pub(crate) delete: bool,
 }
@@ -200,37 +190,34 @@ struct WrittenTarget {
     #[serde(rename = "type")]
     kind: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    server: Option<ServerId>,
+    server: Option<WrittenMachine>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    ip: Option<Ip>,
+    ip: Option<WrittenMachine>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    label_selector: Option<Selector>,
+    label_selector: Option<WrittenMachine>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     use_private_ip: bool,
 }
 
-#[derive(Deserialize, Serialize)]
-struct ServerId {
-    id: u64,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Ip {
-    ip: String,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Selector {
-    selector: String,
+/// A machine as one of the fields of a target has it, each with one of these: one type has less code than three.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(default)]
+struct WrittenMachine {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ip: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    selector: Option<String>,
 }
 
 impl From<WrittenTarget> for Target {
     fn from(it: WrittenTarget) -> Self {
         let WrittenTarget { kind, server, ip, label_selector, use_private_ip } = it;
-        let to = match (server, ip) {
-            (Some(server), _) if kind == "server" => To::Server(server.id),
-            (_, Some(ip)) if kind == "ip" => To::Ip(ip.ip),
-            _ => To::Other(label_selector.map_or(kind, |it| it.selector)),
+        let to = match (server.and_then(|it| it.id), ip.and_then(|it| it.ip)) {
+            (Some(server), _) if kind == "server" => To::Server(server),
+            (_, Some(ip)) if kind == "ip" => To::Ip(ip),
+            _ => To::Other(label_selector.and_then(|it| it.selector).unwrap_or(kind)),
         };
         Self { to, use_private_ip }
     }
@@ -238,13 +225,19 @@ impl From<WrittenTarget> for Target {
 
 impl From<Target> for WrittenTarget {
     fn from(Target { to, use_private_ip }: Target) -> Self {
-        let plain =
-            |kind: &str| Self { kind: kind.to_owned(), server: None, ip: None, label_selector: None, use_private_ip };
-        match to {
-            To::Server(id) => Self { server: Some(ServerId { id }), ..plain("server") },
-            To::Ip(ip) => Self { ip: Some(Ip { ip }), ..plain("ip") },
-            To::Other(selector) => Self { label_selector: Some(Selector { selector }), ..plain("label_selector") },
-        }
+        let mut written = Self { kind: String::new(), server: None, ip: None, label_selector: None, use_private_ip };
+        let (kind, place, machine) = match to {
+            To::Server(id) => ("server", &mut written.server, WrittenMachine { id: Some(id), ..Default::default() }),
+            To::Ip(ip) => ("ip", &mut written.ip, WrittenMachine { ip: Some(ip), ..Default::default() }),
+            To::Other(selector) => (
+                "label_selector",
+                &mut written.label_selector,
+                WrittenMachine { selector: Some(selector), ..Default::default() },
+            ),
+        };
+        *place = Some(machine);
+        kind.clone_into(&mut written.kind);
+        written
     }
 }
 
