@@ -44,7 +44,8 @@ fn pv(change: Value) -> PersistentVolume {
 
 fn target(node_id: &str) -> VolumeTarget {
     let attributes = vec![("a".to_owned(), "b".to_owned())];
-    let volume = KnownVolume { handle: "vol-1".to_owned(), name: "pv-1".to_owned(), attributes, memo: None };
+    let volume =
+        KnownVolume { handle: "vol-1".to_owned(), name: "pv-1".to_owned(), attributes, memo: None, is_block: false };
     VolumeTarget { volume, node_id: node_id.to_owned() }
 }
 
