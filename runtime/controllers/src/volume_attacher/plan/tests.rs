@@ -280,14 +280,6 @@ fn a_volume_is_let_go_once_no_attachment_names_it() {
     assert!(!is_let_go(&pv(goes()), false, "another"), "it has no finalizer of that driver");
 }
 
-/// Cases: csi 53
-#[test]
-fn a_long_error_is_cut_between_characters() {
-    let text = format!("{}ä", "x".repeat(1_023));
-    assert_eq!(message(&text), "x".repeat(1_023));
-    assert_eq!(message("short"), "short");
-}
-
 /// Cases: csi 58
 #[test]
 fn an_error_in_the_status_says_nothing_but_the_error() {
