@@ -51,6 +51,7 @@ mod version;
 pub mod volume_attacher;
 mod volume_error;
 mod volume_events;
+pub mod volume_expander;
 mod volume_lists;
 pub mod volume_provisioner;
 mod warm_up;
