@@ -40,7 +40,7 @@ use crate::watch;
 use crate::watched::{WatchWriter, Watched};
 use crate::worker::{self, random};
 
-use self::attempts::Attempts;
+use self::attempts::GrowthAttempts;
 use self::awaited::AwaitedSize;
 
 /// The source of this controller's events.
@@ -58,7 +58,7 @@ struct VolumeExpander {
     volumes: Watched<PersistentVolume>,
     /// Whether all is known that there was at the start. Before that each claim is in the queue because it is there, and volumes add none.
     is_synced: AtomicBool,
-    attempts: Mutex<Attempts>,
+    attempts: Mutex<GrowthAttempts>,
     /// The list of volumes, for those that the cloud is at work on.
     lists: VolumeLists<AwaitedSize>,
     requested: RequestedChanges,

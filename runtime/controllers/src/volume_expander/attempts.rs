@@ -14,10 +14,10 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The attempts, by the names of their claims.
 #[derive(Debug, Default)]
-pub(super) struct Attempts(HashMap<String, Attempt>);
+pub(super) struct GrowthAttempts(HashMap<String, GrowthAttempt>);
 
 #[derive(Debug, Default)]
-struct Attempt {
+struct GrowthAttempt {
     /// The cloud has been at work since.
     since: Option<Instant>,
     /// The cloud has refused the last one.
@@ -26,7 +26,7 @@ struct Attempt {
     rests_until: Option<Instant>,
 }
 
-impl Attempts {
+impl GrowthAttempts {
     /// Whether the cloud has refused the last attempt of this claim, so that nothing of it is under way.
     pub(super) fn is_refused(&self, claim: &str) -> bool {
         self.0.get(claim).is_some_and(|it| it.is_refused)
@@ -35,9 +35,9 @@ impl Attempts {
     /// How long one that was infeasible on this side before has to rest. What a process before has found infeasible in the cloud rests
     /// first: after a restart not all of it is tried at once.
     pub(super) fn rest(&mut self, claim: &str, failed: FailedSide, now: Instant) -> Option<Duration> {
-        let attempt = self.0.entry(claim.to_owned()).or_insert_with(|| Attempt {
+        let attempt = self.0.entry(claim.to_owned()).or_insert_with(|| GrowthAttempt {
             rests_until: (failed == FailedSide::Cloud).then_some(now + SHOWN),
-            ..Attempt::default()
+            ..GrowthAttempt::default()
         });
         let rest = attempt.rests_until?.saturating_duration_since(now);
         (!rest.is_zero()).then_some(rest)
@@ -63,7 +63,7 @@ impl Attempts {
         match failed {
             Some(FailedSide::Node) => {
                 let rests_until = Some(now + SHOWN);
-                self.0.insert(claim.to_owned(), Attempt { rests_until, ..Attempt::default() });
+                self.0.insert(claim.to_owned(), GrowthAttempt { rests_until, ..GrowthAttempt::default() });
             }
             Some(FailedSide::Cloud) | None => self.forget(claim),
         }
@@ -92,8 +92,8 @@ mod tests {
 
     /// Cases: csi 70
     #[test]
-    fn what_is_infeasible_rests_between_two_attempts() {
-        let (mut all, now) = (Attempts::default(), Instant::now());
+    fn infeasible_sizes_rest_between_two_attempts() {
+        let (mut all, now) = (GrowthAttempts::default(), Instant::now());
         assert_eq!(all.rest("a", FailedSide::Cloud, now), Some(SHOWN), "a process before has tried it");
         assert_eq!(all.rest("a", FailedSide::Cloud, now + SHOWN - SECOND), Some(SECOND));
         assert_eq!(all.rest("a", FailedSide::Cloud, now + SHOWN), None);
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_node_that_cannot_do_it_costs_a_question_now_and_then() {
-        let (mut all, now) = (Attempts::default(), Instant::now());
+        let (mut all, now) = (GrowthAttempts::default(), Instant::now());
         assert_eq!(all.rest("a", FailedSide::Node, now), None);
         all.grown("a", Some(FailedSide::Node), now);
         assert_eq!(all.rest("a", FailedSide::Node, now + SECOND), Some(SHOWN - SECOND));
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_refusal_ends_what_was_begun() {
-        let (mut all, now) = (Attempts::default(), Instant::now());
+        let (mut all, now) = (GrowthAttempts::default(), Instant::now());
         for (error, is_refused) in [
             (invalid(), true),
             (CloudError::Denied("quota".to_owned()), true),
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_person_is_told_of_what_takes_long() {
-        let (mut all, now) = (Attempts::default(), Instant::now());
+        let (mut all, now) = (GrowthAttempts::default(), Instant::now());
         assert_eq!([0, 299, 300].map(|it| all.is_late("a", now + it * SECOND)), [false, false, true]);
         all.failed("a", &invalid(), now);
         assert!(!all.is_late("a", now + PATIENCE), "that was another attempt");

@@ -64,16 +64,16 @@ pub(super) enum FailedSide {
 
 /// A size as the claim says it, and its bytes.
 #[derive(Clone, Copy, Debug)]
-struct Size<'a> {
+struct StatedSize<'a> {
     text: &'a str,
     bytes: u64,
 }
 
 /// Sizes of a bound claim.
 struct ClaimSizes<'a> {
-    asked: Size<'a>,
+    asked: StatedSize<'a>,
     had: u64,
-    allocated: Option<Size<'a>>,
+    allocated: Option<StatedSize<'a>>,
     status: Option<&'a str>,
 }
 
@@ -89,7 +89,7 @@ impl<'a> ClaimSizes<'a> {
     }
 
     /// The size that comes next for a volume of so many bytes by its PersistentVolume; `None` where its node has to act first.
-    fn next(&self, has: u64, is_refused: bool, waits_for_node: bool) -> Option<Size<'a>> {
+    fn next(&self, has: u64, is_refused: bool, waits_for_node: bool) -> Option<StatedSize<'a>> {
         let begun = self.allocated.unwrap_or(self.asked);
         let is_larger = has >= self.asked.bytes;
         match self.status {
@@ -106,9 +106,9 @@ impl<'a> ClaimSizes<'a> {
 }
 
 /// The size among some resources. One that no disk has is larger than any.
-fn size(resources: Option<&BTreeMap<String, Quantity>>) -> Option<Size<'_>> {
+fn size(resources: Option<&BTreeMap<String, Quantity>>) -> Option<StatedSize<'_>> {
     let text = resources?.get(STORAGE)?.0.as_str();
-    Some(Size { text, bytes: quantity::bytes(text).unwrap_or(u64::MAX) })
+    Some(StatedSize { text, bytes: quantity::bytes(text).unwrap_or(u64::MAX) })
 }
 
 /// Where the growth of a claim's volume stands.

@@ -88,9 +88,9 @@ mod tests {
     use super::*;
 
     /// Waits until a volume has so many bytes.
-    struct Size(&'static str, u64);
+    struct AwaitedBytes(&'static str, u64);
 
-    impl Awaited for Size {
+    impl Awaited for AwaitedBytes {
         fn handle(&self) -> &str {
             self.0
         }
@@ -108,9 +108,9 @@ mod tests {
     #[test]
     fn one_list_says_of_many_objects_whether_they_are_done() {
         let mut all = PendingObjects::default();
-        assert_eq!((all.put("a", Size("v1", 2)), all.is_any_listed()), (None, false), "no more than one page");
+        assert_eq!((all.put("a", AwaitedBytes("v1", 2)), all.is_any_listed()), (None, false), "no more than one page");
         for (name, handle) in [("b", "v2"), ("c", "v3"), ("d", "v4")] {
-            assert_eq!(all.put(name, Size(handle, 2)), Some(SHORTEST_WAIT), "{name}");
+            assert_eq!(all.put(name, AwaitedBytes(handle, 2)), Some(SHORTEST_WAIT), "{name}");
         }
         assert_eq!(all.done(&[]), [""; 0], "what a list lacks proves nothing");
         let page = [volume("v1", 2), volume("v2", 2), volume("v3", 2), volume("v4", 1)];
@@ -126,11 +126,11 @@ mod tests {
     fn a_long_list_costs_more_than_a_few_questions() {
         let mut all = PendingObjects::default();
         all.read(3);
-        let mut put = |name: &str| all.put(name, Size("v1", 2)).is_some();
+        let mut put = |name: &str| all.put(name, AwaitedBytes("v1", 2)).is_some();
         let listed = ["a", "b", "c", "d", "d"].map(&mut put);
         assert_eq!(listed, [false, false, false, true, true]);
         ["a", "b"].iter().for_each(|it| all.remove(it));
-        assert_eq!(all.put("e", Size("v1", 2)), None, "there are three again");
+        assert_eq!(all.put("e", AwaitedBytes("v1", 2)), None, "there are three again");
     }
 
     /// Cases: csi 60
@@ -138,7 +138,7 @@ mod tests {
     fn many_objects_are_asked_about_as_rarely_as_the_list() {
         let mut all = PendingObjects::default();
         let mut longest = |count: u32| {
-            let waits = (0..count).filter_map(|it| all.put(&it.to_string(), Size("v1", 2)));
+            let waits = (0..count).filter_map(|it| all.put(&it.to_string(), AwaitedBytes("v1", 2)));
             waits.last().map(|it| it.as_secs())
         };
         assert_eq!([2, 50, 100, 10_000].map(&mut longest), [Some(30), Some(150), Some(300), Some(300)]);

@@ -117,7 +117,7 @@ fn a_claim_that_asks_for_no_more_is_left_alone() {
 
 /// Cases: csi 70, csi 72
 #[test]
-fn what_was_begun_is_carried_on_to_its_size() {
+fn a_growth_that_was_begun_is_carried_on_to_its_size() {
     check("20Gi", "10Gi", None, Some(("20Gi", false, None)));
     check("20Gi", "10Gi", Some(("20Gi", AT_WORK)), Some(("20Gi", true, None)));
     check("30Gi", "10Gi", Some(("20Gi", AT_WORK)), Some(("20Gi", true, None)));
@@ -203,7 +203,7 @@ fn the_size_before_is_forgotten_once_the_node_is_done() {
 }
 
 #[test]
-fn what_this_controller_writes_is_no_news() {
+fn writes_of_this_controller_are_no_news() {
     let before = asking("20Gi", json!({}));
     for own in [begun("20Gi", AT_WORK), begun("20Gi", INFEASIBLE), begun("20Gi", NODE_NEXT)] {
         assert!(!is_news(&before, &asking("20Gi", own.clone())), "{own}");
