@@ -381,7 +381,7 @@ fn a_larger_volume_does_not_shrink() {
 
 /// Cases: csi 69
 #[test]
-fn a_block_device_needs_no_step_on_its_node_where_the_vendor_says_so() {
+fn a_block_device_grows_alone_where_the_vendor_says_so() {
     fn grows_on_node<const UNIQUE: bool>(known: &KnownVolume) -> bool {
         let disk = Disks::<UNIQUE>::default().with("pvc-1", json!({ "size": 12, "mark": "", "at": null }));
         match call(disk, || expand(&Acme::<UNIQUE>, known, 10 * GIB)).0 {

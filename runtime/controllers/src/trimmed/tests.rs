@@ -159,7 +159,7 @@ fn a_trimmed_volume_keeps_metadata_and_spec() {
 }
 
 #[test]
-fn a_trimmed_claim_keeps_its_sizes_and_what_their_growth_came_to() {
+fn a_trimmed_claim_keeps_its_sizes_and_how_far_they_grew() {
     let claim = |time: &str| {
         let condition = json!({ "type": "Resizing", "status": "True", "message": "m", "lastTransitionTime": time });
         let status = json!({

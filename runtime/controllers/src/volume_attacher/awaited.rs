@@ -30,7 +30,7 @@ mod tests {
 
     /// Cases: csi 60
     #[test]
-    fn an_attachment_is_done_where_its_volume_is_at_rest_at_its_machine() {
+    fn an_attachment_is_done_where_its_volume_rests_at_its_machine() {
         let volume = |attached_to: &[&str], state: VolumeState| {
             let attached_to = attached_to.iter().map(|it| (*it).to_owned()).collect();
             CloudVolume { handle: "v1".to_owned(), attached_to, state, ..CloudVolume::default() }
