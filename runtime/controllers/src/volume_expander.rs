@@ -127,7 +127,12 @@ impl VolumeExpander {
                 // What this controller itself writes of it is no reason to look again.
                 let is_reason = match change.before {
                     None => plan::is_due(&after),
-                    Some(before) => plan::is_news(&before, &after),
+                    Some(before) => {
+                        if before.metadata.uid != after.metadata.uid {
+                            self.settle(&key(&after));
+                        }
+                        plan::is_news(&before, &after)
+                    }
                 };
                 if is_reason {
                     self.queue.add(&key(&after));

@@ -43,7 +43,7 @@ impl GrowthAttempts {
         (!rest.is_zero()).then_some(rest)
     }
 
-    /// The cloud has answered with an error to an attempt that may have been infeasible before.
+    /// The cloud has answered an attempt with an error.
     pub(super) fn failed(&mut self, claim: &str, error: &CloudError, now: Instant) {
         let attempt = self.0.entry(claim.to_owned()).or_default();
         attempt.is_refused = matches!(error, CloudError::Invalid(_) | CloudError::Denied(_));

@@ -208,8 +208,8 @@ pub(super) fn claim(
 
 /// Whether a claim's condition says that its node has to act.
 fn waits_for_node(claim: &PersistentVolumeClaim) -> bool {
-    let conditions = claim.status.iter().flat_map(|it| it.conditions.iter().flatten());
-    conditions.into_iter().any(|it| it.type_ == NODE_CONDITION && it.status == "True")
+    let mut conditions = claim.status.iter().flat_map(|it| it.conditions.iter().flatten());
+    conditions.any(|it| it.type_ == NODE_CONDITION && it.status == "True")
 }
 
 #[cfg(test)]
