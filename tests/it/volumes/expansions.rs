@@ -88,8 +88,8 @@ async fn node_grows(cluster: &Cluster, name: &str, size: &str) {
 
 /// The claim, as soon as its growth stands there.
 async fn stands(cluster: &Cluster, name: &str, at: Option<&str>) -> PersistentVolumeClaim {
-    let is = |it: &PersistentVolumeClaim| {
-        json!(it.status)["allocatedResourceStatuses"]["storage"] == at.map_or(Value::Null, |it| json!(it))
+    let is = |claim: &PersistentVolumeClaim| {
+        json!(claim.status)["allocatedResourceStatuses"]["storage"] == at.map_or(Value::Null, |it| json!(it))
     };
     wait::until(&format!("the growth of {name} stands at {at:?}"), async || {
         claims(cluster).get(name).await.ok().filter(|it| is(it))

@@ -273,10 +273,10 @@ async fn seen(
     }
     let answer = volumes.get(&[handle.to_owned()]).await.answer.pop();
     let found = answer.unwrap_or(Ok(None)).map_err(|error| wrong(&error))?;
-    Ok(found.map(|it| SeenVolume {
-        bytes: it.bytes,
-        attached_to: it.attached_to,
-        is_changing: it.state == VolumeState::Changing,
+    Ok(found.map(|volume| SeenVolume {
+        bytes: volume.bytes,
+        attached_to: volume.attached_to,
+        is_changing: volume.state == VolumeState::Changing,
     }))
 }
 

@@ -137,9 +137,9 @@ fn volumes_that_are_abandoned_and_still_there_are_found() {
     assert_eq!(abandoned(|it| it.parts[1].named = Some(1)), ["after abandon the list still has 1 of its name"]);
     assert_eq!(abandoned(|it| it.parts[1].seen = Ok(seen(&[]))).len(), 1);
     assert_eq!(abandoned(|it| it.parts[0].calls.truncate(1)), [""; 0], "whatever the first call came to");
-    let unended = abandoned(|it| {
-        it.parts[1].calls.pop();
-        it.parts[1].again = None;
+    let unended = abandoned(|story| {
+        story.parts[1].calls.pop();
+        story.parts[1].again = None;
     });
     assert_eq!(unended, ["abandon does not come to an end, but to pending: it is made"]);
 }
