@@ -16,7 +16,6 @@ mod class;
 mod intent;
 mod places;
 mod plan;
-mod quantity;
 mod request;
 mod sync;
 mod volumes;

@@ -33,6 +33,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(300);
 const RESERVED: &str = "csi.storage.k8s.io/";
 /// In the `extra` of a desired volume: no call of `create` came before.
 const FIRST_CREATE: &str = "host.first-create";
+/// The host's word that a PersistentVolume has the mode `Block`.
+const BLOCK: &str = "host.block";
 
 /// The properties of a cloud's volumes, or a sentence on what is wrong with them.
 pub(crate) fn description(it: wit::VolumeDescription) -> Result<VolumeDescription, String> {
@@ -181,8 +183,9 @@ pub(crate) fn desired(it: &DesiredVolume, is_first: bool, described: &VolumeDesc
 
 /// A volume that Kubernetes has as a guest is told of it.
 pub(crate) fn known(it: &KnownVolume) -> wit::KnownVolume {
-    let KnownVolume { handle, name, attributes, memo } = it.clone();
-    wit::KnownVolume { handle, name, attributes, memo, extra: Vec::new() }
+    let KnownVolume { handle, name, attributes, memo, is_block } = it.clone();
+    let block = (BLOCK.to_owned(), "true".to_owned());
+    wit::KnownVolume { handle, name, attributes, memo, extra: is_block.then_some(block).into_iter().collect() }
 }
 
 /// How a volume is attached, as a guest is told of it.
