@@ -2,7 +2,7 @@
 
 use aerostat_sdk::events::Warnings;
 use aerostat_sdk::http::Response;
-use aerostat_sdk::{Change, Error, Result};
+use aerostat_sdk::{Change, Error, Result, time};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -11,7 +11,6 @@ use super::targets::MachineTargets;
 use crate::api::actions::{self, Action, ActionStatus};
 use crate::api::load_balancers::{self as api, LoadBalancer as Live, Target, To};
 use crate::api::{code, is_busy};
-use crate::time;
 
 /// The most requests of one call: the host counts them too, and there are others.
 const MOST: usize = 60;
