@@ -117,7 +117,7 @@ fn the_roles_grow_with_the_controllers_that_are_on() {
 #[test]
 fn controllers_of_volumes_have_their_roles_where_they_are_on() {
     let hetzner = [&HETZNER[..], &[ControllerName::VolumeProvisioner, ControllerName::VolumeAttacher]].concat();
-    for (cloud, known) in [("digitalocean", &DIGITALOCEAN[..]), ("hetzner", &hetzner[..])] {
+    for (cloud, known) in [("aws", &hetzner[..]), ("digitalocean", &DIGITALOCEAN[..]), ("hetzner", &hetzner[..])] {
         for (provisions, attaches) in [(false, false), (true, false), (false, true), (true, true)] {
             let controllers = json!({ "volume-provisioner": provisions, "volume-attacher": attaches });
             let objects = rendered(&with(cloud, json!({ "controllers": controllers })));
