@@ -35,6 +35,11 @@ def _begin(volume, change):
 
 def _settle(volume, reads=1):
     """Lets come what has had its time."""
+    # "How instance termination works": volumes that are not deleted with their instance are detached from it.
+    if volume.attachment and volume.attachment.instance.state == "terminated":
+        volume.attachment.instance.block_device_mapping.pop(volume.attachment.device, None)
+        volume.attachment = None
+        _life(volume).coming.clear()
     for it in list(_life(volume).coming):
         due, left, change = it
         if due <= now() and left <= 0:
