@@ -19,7 +19,7 @@ pub(super) fn free<'a>(volume: &str, minute: u64, taken: &'a SortedSet<String>) 
     all.into_iter().filter(|it| !taken.contains(it))
 }
 
-fn series(prefix: &str, first: char, last: char) -> impl Iterator<Item = String> {
+fn series(prefix: &str, first: char, last: char) -> impl Iterator<Item = String> + use<> {
     let prefix = format!("/dev/{prefix}");
     (first..=last).map(move |letter| format!("{prefix}{letter}"))
 }

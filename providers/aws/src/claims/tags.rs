@@ -44,12 +44,13 @@ pub(super) fn of_claim(desired: &DesiredVolume, cluster: &ClusterMarks) -> Resul
     let name = pair("Name", &format!("{id}-dynamic-{}", desired.name));
     let further = desired.parameters.iter().filter(|(key, _)| key.starts_with(PARAMETER));
     let further = further.map(|(key, text)| further_tag(key, text, desired)).collect::<Result<Vec<_>>>()?;
-    let marks = [
+    let tag = cluster.tag();
+    let marks: [(&str, &str); 10] = [
         (DRIVER, "true"),
         (NAME, &desired.name),
         (CLUSTER_NAME, id),
         (ClusterMarks::LEGACY_TAG, id),
-        (&cluster.tag(), OWNED),
+        (&tag, OWNED),
         (CLAIM_NAME, &owner.name),
         (CLAIM_NAMESPACE, &owner.namespace),
         (VOLUME_NAME, &desired.name),

@@ -22,7 +22,7 @@ const READS: [&str; 9] = [
 const VOLUMES: (&str, &[&str]) = ("VolumeId", &["vol-*"]);
 
 /// The operations on volumes of claims. What began with a snapshot, or is forced off an instance, is none of them.
-const CLAIMS: [ChangeOperation<'_>; 5] = [
+const CLAIMS: [ChangeOperation<'static>; 5] = [
     ChangeOperation {
         effect: Effect::Write,
         operation: "CreateVolume",

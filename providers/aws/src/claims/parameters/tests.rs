@@ -105,7 +105,8 @@ fn parameters_of_a_filesystem_are_refused_for_another() {
 fn kinds_have_their_words_and_limits() {
     assert_eq!(KIND.fallback().map(|it| it.name), Some("gp3"));
     assert!([&GP2, &GP3, &IO1, &IO2, &ST1, &SC1, &STANDARD].iter().all(|it| KIND.allowed().contains(it.name)));
-    let limits = IO2.iops.as_ref().unwrap();
+    let kind: &VolumeKind = &IO2;
+    let limits = kind.iops.as_ref().unwrap();
     assert_eq!((limits.fit(1, 1, true), limits.fit(9_999_999, 1_000, false)), (100, 256_000));
     assert_eq!((limits.fit(5_000, 4, false), limits.fit(50, 4, false)), (4_000, 50));
     assert_eq!(GP3.iops.as_ref().unwrap().fit(9_000, 1, false), 9_000, "its least is not of its size");

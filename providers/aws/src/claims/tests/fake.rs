@@ -18,12 +18,12 @@ const OPTIMIZING: u64 = 3_600;
 pub(super) struct FakeEc2 {
     pub(super) volumes: FakeObjects,
     /// What ends when: of which volume, and what becomes of it.
-    changes: Vec<(u64, String, Change)>,
+    pub(super) changes: Vec<(u64, String, Change)>,
     /// By token: the rest of the request, and the volume.
-    tokens: BTreeMap<String, (Vec<(String, String)>, String)>,
+    pub(super) tokens: BTreeMap<String, (Vec<(String, String)>, String)>,
     /// By volume: state and beginning.
     pub(super) modifications: BTreeMap<String, (&'static str, u64)>,
-    instances: u64,
+    pub(super) instances: u64,
     /// How many volumes an instance takes.
     pub(super) most: usize,
     /// How many creations are to end in the state `error`.
@@ -34,8 +34,8 @@ pub(super) struct FakeEc2 {
     pub(super) hidden: Vec<String>,
 }
 
-#[derive(Clone)]
-enum Change {
+/// The end of what EC2 takes its time for.
+pub(super) enum Change {
     State(&'static str),
     Attached(String),
     Detached(String),
@@ -95,9 +95,10 @@ impl FakeEc2 {
 
     /// Ends what has had its time.
     fn settle(&mut self, now: u64) {
-        let (ended, left) = std::mem::take(&mut self.changes).into_iter().partition(|(ends, ..)| *ends <= now);
+        let (ended, left): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.changes).into_iter().partition(|(ends, ..)| *ends <= now);
         self.changes = left;
-        for (ends, id, change) in Vec::from(ended) {
+        for (ends, id, change) in ended {
             let id = id.as_str();
             let Some(volume) = self.volumes.get_mut(id) else { continue };
             match change {
