@@ -30,7 +30,7 @@ pub fn attach<B: VolumeBackend>(
             Some(why) => {
                 let message = format!(
                     "{title} does not come to {node_id}: {why}. Next step: delete the pod that needs it, by which the volume is detached \
-                     and attached anew"
+                     and attached again"
                 );
                 events::warning(None, "VolumeAttachmentStalled", &message);
                 message

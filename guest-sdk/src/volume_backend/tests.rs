@@ -164,9 +164,9 @@ impl<const UNIQUE: bool> VolumeBackend for Acme<UNIQUE> {
         let mark = desired.owner.mark()?.to_string();
         let number = creation_number(desired)?;
         let body = json!({ "name": desired.name, "size": desired.bytes / GIB, "mark": mark, "number": number });
-        let taken = |it: &Response| match it.status() {
-            409 => Some(Making::Unclear(it.complaint())),
-            410 => Some(Making::Spent(it.complaint())),
+        let taken = |answer: &Response| match answer.status() {
+            409 => Some(Making::Unclear(answer.complaint())),
+            410 => Some(Making::Spent(answer.complaint())),
             _ => None,
         };
         Making::sent_unless(http::post("api", ["disks"]).json(&body), taken, Response::json)

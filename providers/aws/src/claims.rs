@@ -19,7 +19,7 @@ use aerostat_sdk::{
 };
 use sha2::{Digest as _, Sha256};
 
-use self::parameters::ClassWishes;
+use self::parameters::EbsClass;
 use crate::api::ec2::FILTER_VALUES;
 use crate::api::ec2::instances;
 use crate::api::ec2::volumes::{self as api, EbsAttachment, EbsModification, EbsSpec, EbsVolume, NAME};
@@ -60,29 +60,29 @@ impl Volumes for Aws {
 
     fn create(desired: &DesiredVolume) -> Result<VolumeCreation> {
         let (key, attributes) = (place(desired).map_or(ZONES[0], |(key, _)| key), parameters::attributes(desired)?);
-        volume_backend::create(&ClaimCall { key, attributes, ..ClaimCall::new()? }, desired)
+        volume_backend::create(&EbsCall { key, attributes, ..EbsCall::new()? }, desired)
     }
 
     fn abandon(unwanted: &DesiredVolume) -> Result<VolumeDeletion> {
-        volume_backend::abandon(&ClaimCall::new()?, unwanted)
+        volume_backend::abandon(&EbsCall::new()?, unwanted)
     }
 
     fn delete(unwanted: &KnownVolume) -> Result<VolumeDeletion> {
-        volume_backend::delete(&ClaimCall::new()?, unwanted)
+        volume_backend::delete(&EbsCall::new()?, unwanted)
     }
 
     fn attach(volume: &KnownVolume, node_id: &str, mode: &AttachMode) -> Result<VolumeAttachment> {
         // No volume that is made here is at two instances, whatever its access modes say.
         let mode = AttachMode { access_modes: Vec::new(), ..mode.clone() };
-        volume_backend::attach(&ClaimCall::new()?, volume, node_id, &mode)
+        volume_backend::attach(&EbsCall::new()?, volume, node_id, &mode)
     }
 
     fn detach(volume: &KnownVolume, node_id: &str) -> Result<VolumeDetachment> {
-        volume_backend::detach(&ClaimCall::new()?, volume, node_id)
+        volume_backend::detach(&EbsCall::new()?, volume, node_id)
     }
 
     fn expand(volume: &KnownVolume, bytes: u64) -> Result<VolumeExpansion> {
-        let answer = volume_backend::expand(&ClaimCall { expands: true, ..ClaimCall::new()? }, volume, bytes)?;
+        let answer = volume_backend::expand(&EbsCall { expands: true, ..EbsCall::new()? }, volume, bytes)?;
         Ok(match answer {
             VolumeExpansion::Pending(it) if it.wait.reason.ends_with(RESTS) => {
                 VolumeExpansion::Pending(PendingVolume::new(it.memo, REST, it.wait.reason))
@@ -92,7 +92,7 @@ impl Volumes for Aws {
     }
 
     fn get(handle: &str) -> Result<Option<CloudVolume>> {
-        volume_backend::get(&ClaimCall::new()?, handle)
+        volume_backend::get(&EbsCall::new()?, handle)
     }
 
     /// One filter for all of them. It says nothing about those that it lacks: these are asked about one by one.
@@ -103,9 +103,9 @@ impl Volumes for Aws {
             _ => api::by_ids(&ids).map_err(Error::from),
         };
         let one = |handle: &String| {
-            let (call, found) = (ClaimCall::new()?, found.as_ref().map_err(Clone::clone)?);
+            let (call, found) = (EbsCall::new()?, found.as_ref().map_err(Clone::clone)?);
             match found.iter().find(|it| it.id == *handle) {
-                Some(volume) => Ok(Some(call.volume(&LiveVolume::of(volume.clone())))),
+                Some(volume) => Ok(Some(call.volume(&EbsWithChange::of(volume.clone())))),
                 None => volume_backend::get(&call, handle),
             }
         };
@@ -114,7 +114,7 @@ impl Volumes for Aws {
 
     /// EC2 has no page of fewer than five volumes: a smaller one is a part of it, and the others are read again.
     fn list(cursor: Option<&str>, limit: u32) -> Result<VolumePage> {
-        let (call, (told, token)) = (ClaimCall::new()?, position(cursor)?);
+        let (call, (told, token)) = (EbsCall::new()?, position(cursor)?);
         let found = api::page(&call.cluster, token, limit)?;
         let shown: Vec<&EbsVolume> = found.volumes.iter().skip(told).take(limit.max(1) as usize).collect();
         let told = told + shown.len();
@@ -122,7 +122,7 @@ impl Volumes for Aws {
             _ if told < found.volumes.len() => Some(format!("{told}:{}", token.unwrap_or_default())),
             next => next.map(|it| format!("0:{it}")),
         };
-        Ok(VolumePage::new(shown.into_iter().map(|it| call.volume(&LiveVolume::of(it.clone()))).collect(), next))
+        Ok(VolumePage::new(shown.into_iter().map(|it| call.volume(&EbsWithChange::of(it.clone()))).collect(), next))
     }
 }
 
@@ -140,12 +140,12 @@ const RESTS: &str = "AWS takes the next change of one volume hours after the las
 
 /// A volume, and the last change of it where it was read.
 #[derive(Clone, Debug)]
-struct LiveVolume {
+struct EbsWithChange {
     volume: EbsVolume,
     modification: Option<EbsModification>,
 }
 
-impl LiveVolume {
+impl EbsWithChange {
     fn of(volume: EbsVolume) -> Self {
         Self { volume, modification: None }
     }
@@ -173,7 +173,7 @@ impl LiveVolume {
 }
 
 /// One call about one volume.
-struct ClaimCall {
+struct EbsCall {
     cluster: ClusterMarks,
     /// How late lists may be.
     lag: Duration,
@@ -185,7 +185,7 @@ struct ClaimCall {
     expands: bool,
 }
 
-impl ClaimCall {
+impl EbsCall {
     /// # Errors
     ///
     /// `invalid` where the operator did not switch volumes on, and for settings that cannot work.
@@ -214,8 +214,8 @@ fn token(name: &str, number: u32) -> String {
     Sha256::digest(text).iter().map(|it| format!("{it:02x}")).collect()
 }
 
-impl VolumeBackend for ClaimCall {
-    type Live = LiveVolume;
+impl VolumeBackend for EbsCall {
+    type Live = EbsWithChange;
 
     const NAMES_ARE_UNIQUE: bool = false;
     const GROWTH: Growth = Growth::Online;
@@ -228,22 +228,22 @@ impl VolumeBackend for ClaimCall {
         VolumePauses { poll: POLL, create_again: self.lag, appear: self.lag }
     }
 
-    fn find(&self, handle: &str) -> Result<Option<LiveVolume>> {
+    fn find(&self, handle: &str) -> Result<Option<EbsWithChange>> {
         // In this order: what ends between the two shows in the volume.
         let modification = if self.expands { api::modification(handle)? } else { None };
         match api::by_ids(&[handle])?.into_iter().find(|it| it.id == handle) {
-            Some(volume) => Ok(Some(LiveVolume { volume, modification })),
+            Some(volume) => Ok(Some(EbsWithChange { volume, modification })),
             None => volume_backend::gone(handle, api::exists(handle)?),
         }
     }
 
-    fn named(&self, desired: &DesiredVolume) -> Result<Vec<LiveVolume>> {
+    fn named(&self, desired: &DesiredVolume) -> Result<Vec<EbsWithChange>> {
         // The filter is the cloud's: a name that it ignores must not make others' volumes this claim's.
         let is_named = |it: &EbsVolume| it.tags.get(NAME) == Some(&desired.name);
-        Ok(api::named(&desired.name)?.into_iter().filter(is_named).map(LiveVolume::of).collect())
+        Ok(api::named(&desired.name)?.into_iter().filter(is_named).map(EbsWithChange::of).collect())
     }
 
-    fn volume(&self, live: &LiveVolume) -> CloudVolume {
+    fn volume(&self, live: &EbsWithChange) -> CloudVolume {
         let volume = &live.volume;
         let name = volume.tags.get(NAME).map(String::as_str).unwrap_or_default();
         let shown = CloudVolume::new(&volume.id, name, volume.gibibytes.saturating_mul(GIB))
@@ -254,26 +254,26 @@ impl VolumeBackend for ClaimCall {
         CloudVolume { attributes: self.attributes.clone(), ..shown }
     }
 
-    fn is_vendors(&self, live: &LiveVolume) -> bool {
+    fn is_vendors(&self, live: &EbsWithChange) -> bool {
         tags::are_vendors(&live.volume.tags, &self.cluster)
     }
 
-    fn create(&self, desired: &DesiredVolume) -> Result<Making<LiveVolume>> {
+    fn create(&self, desired: &DesiredVolume) -> Result<Making<EbsWithChange>> {
         let (_, zone) = place(desired).ok_or_else(|| {
             Error::invalid(format_args!(
                 "no node says in which availability zone the volume is to be: run the node plugin of {DRIVER}"
             ))
         })?;
         let gibibytes = desired.bytes.div_ceil(GIB);
-        let ClassWishes { kind, iops, throughput, is_encrypted, key } = ClassWishes::read(desired, gibibytes)?;
+        let EbsClass { kind, iops, throughput, is_encrypted, key } = EbsClass::read(desired, gibibytes)?;
         let token = token(&desired.name, volume_backend::creation_number(desired)?);
         let tags = tags::of_claim(desired, &self.cluster)?;
         let (token, kind, tags) = (&*token, kind.name, &tags);
         let spec = EbsSpec { token, zone, gibibytes, kind, iops, throughput, is_encrypted, key, tags };
-        Ok(api::create(&spec)?.map(LiveVolume::of))
+        Ok(api::create(&spec)?.map(EbsWithChange::of))
     }
 
-    fn delete(&self, live: &LiveVolume) -> Result<Change<()>> {
+    fn delete(&self, live: &EbsWithChange) -> Result<Change<()>> {
         let id = &live.volume.id;
         if let Some(why) = tags::spared(&live.volume.tags, &self.cluster) {
             return Err(Error::denied(format_args!(
@@ -290,20 +290,20 @@ impl VolumeBackend for ClaimCall {
         }
     }
 
-    fn is_attached(&self, live: &LiveVolume, node_id: &str) -> bool {
+    fn is_attached(&self, live: &EbsWithChange, node_id: &str) -> bool {
         live.at(node_id).is_some_and(|it| it.state == "attached")
     }
 
-    fn stalled(&self, live: &LiveVolume, node_id: &str) -> Option<String> {
+    fn stalled(&self, live: &EbsWithChange, node_id: &str) -> Option<String> {
         let stalls = |it: &&EbsAttachment| it.state == "attaching" && it.age(clock::now()) > LONGEST_ATTACHMENT;
         live.at(node_id).filter(stalls).map(|it| format!("EC2 attaches it as {} since {}", it.device, it.since))
     }
 
-    fn publish_context(&self, live: &LiveVolume, node_id: &str) -> Vec<(String, String)> {
+    fn publish_context(&self, live: &EbsWithChange, node_id: &str) -> Vec<(String, String)> {
         live.at(node_id).map(|it| (DEVICE.to_owned(), it.device.clone())).into_iter().collect()
     }
 
-    fn attach(&self, live: &LiveVolume, node_id: &str, _: &AttachMode) -> Result<Attaching> {
+    fn attach(&self, live: &EbsWithChange, node_id: &str, _: &AttachMode) -> Result<Attaching> {
         let id = &live.volume.id;
         if !matches!(AwsMachine::of_name(node_id), Some(AwsMachine::Instance(it)) if it == node_id) {
             let why = "is not the id of an instance such as i-0123456789abcdef0";
@@ -337,7 +337,7 @@ impl VolumeBackend for ClaimCall {
         })
     }
 
-    fn detach(&self, live: &LiveVolume, node_id: &str) -> Result<Change<()>> {
+    fn detach(&self, live: &EbsWithChange, node_id: &str) -> Result<Change<()>> {
         match api::detach(&live.volume.id, node_id) {
             // The next read shows it.
             Err(refusal) if matches!(&*refusal.code, "IncorrectState" | "InvalidAttachment.NotFound") => {
@@ -347,7 +347,7 @@ impl VolumeBackend for ClaimCall {
         }
     }
 
-    fn expand(&self, live: &LiveVolume, bytes: u64) -> Result<Change<()>> {
+    fn expand(&self, live: &EbsWithChange, bytes: u64) -> Result<Change<()>> {
         let id = &live.volume.id;
         if let Some(last) = live.modification.as_ref().filter(|it| it.state == "optimizing") {
             return Ok(Change::Busy(format!("volume {id} is optimized after its change of {}: {RESTS}", last.since)));

@@ -31,7 +31,7 @@ pub async fn serve(port: u16) -> anyhow::Result<Served<Account>> {
         let signed_for = if service == Service::Ec2 { "ec2" } else { "elasticloadbalancing" };
         (service.name().to_owned(), signed_for.to_owned())
     });
-    let zone = &*format!("{REGION}a");
+    let zone = format!("{REGION}a");
     let login = CloudLogin::Sigv4 {
         id: key.id,
         secret: key.secret,
@@ -46,7 +46,7 @@ pub async fn serve(port: u16) -> anyhow::Result<Served<Account>> {
             annotation: format!("{}additional-resource-tags", Aws::PREFIX),
             at: "/tags".to_owned(),
         }),
-        volume_place: super::settings(&[("topology.kubernetes.io/zone", zone)]),
+        volume_place: super::settings(&[("topology.kubernetes.io/zone", zone.as_str())]),
         ..Setup::default()
     };
     super::serve(simulator, port, setup).await

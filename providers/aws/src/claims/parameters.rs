@@ -84,7 +84,7 @@ const STANDARD: VolumeKind = VolumeKind { name: "standard", ..GP2 };
 
 /// A class, as far as it decides what is asked of EC2.
 #[derive(Debug, Eq, PartialEq)]
-pub(super) struct ClassWishes<'a> {
+pub(super) struct EbsClass<'a> {
     pub(super) kind: &'static VolumeKind,
     pub(super) iops: Option<u64>,
     pub(super) throughput: Option<u32>,
@@ -92,7 +92,7 @@ pub(super) struct ClassWishes<'a> {
     pub(super) key: Option<&'a str>,
 }
 
-impl<'a> ClassWishes<'a> {
+impl<'a> EbsClass<'a> {
     /// Those for a volume of so many gibibytes.
     ///
     /// # Errors

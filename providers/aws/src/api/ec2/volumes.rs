@@ -99,8 +99,8 @@ pub(crate) fn page(cluster: &ClusterMarks, token: Option<&str>, size: u32) -> Re
 pub(crate) fn modification(id: &str) -> Result<Option<EbsModification>, AwsRefusal> {
     let mut found: Vec<EbsModification> = Vec::new();
     let form = EC2.action("DescribeVolumesModifications").filter("volume-id", [id]);
-    pages(&form, &["volumeModificationSet", "item"], &mut |it| {
-        let text = |name: &str| it.text(&[name]).unwrap_or_default().to_owned();
+    pages(&form, &["volumeModificationSet", "item"], &mut |item| {
+        let text = |name: &str| item.text(&[name]).unwrap_or_default().to_owned();
         found.push(EbsModification {
             state: text("modificationState"),
             since: text("startTime"),

@@ -12,7 +12,7 @@ fn desired(parameters: &[(&str, &str)]) -> DesiredVolume {
 /// A class of these parameters asks for this, for a volume of eight gibibytes.
 fn asks(parameters: &[(&str, &str)], kind: &str, iops: Option<u64>, throughput: Option<u32>, key: Option<&str>) {
     let desired = desired(parameters);
-    let read = ClassWishes::read(&desired, EIGHT).unwrap();
+    let read = EbsClass::read(&desired, EIGHT).unwrap();
     let found = (read.kind.name, read.iops, read.throughput, read.key);
     assert_eq!(found, (kind, iops, throughput, key), "{parameters:?}");
     let is_encrypted = key.is_some() || parameters.contains(&("encrypted", "true"));
@@ -22,7 +22,7 @@ fn asks(parameters: &[(&str, &str)], kind: &str, iops: Option<u64>, throughput: 
 /// A class of these parameters is refused, with this reason.
 fn refuses(parameters: &[(&str, &str)], why: &str) {
     let desired = desired(parameters);
-    let refused = ClassWishes::read(&desired, EIGHT).map(drop).and_then(|()| attributes(&desired).map(drop));
+    let refused = EbsClass::read(&desired, EIGHT).map(drop).and_then(|()| attributes(&desired).map(drop));
     assert!(matches!(&refused, Err(Error::Invalid(it)) if it.contains(why)), "{parameters:?}: {refused:?}");
 }
 

@@ -18,7 +18,7 @@ const OPTIMIZING: u64 = 3_600;
 pub(super) struct FakeEc2 {
     pub(super) volumes: FakeObjects,
     /// What ends when: of which volume, and what becomes of it.
-    pub(super) changes: Vec<(u64, String, Change)>,
+    pub(super) changes: Vec<(u64, String, Ending)>,
     /// By token: the rest of the request, and the volume.
     pub(super) tokens: BTreeMap<String, (Vec<(String, String)>, String)>,
     /// By volume: state and beginning.
@@ -35,7 +35,7 @@ pub(super) struct FakeEc2 {
 }
 
 /// The end of what EC2 takes its time for.
-pub(super) enum Change {
+pub(super) enum Ending {
     State(&'static str),
     Attached(String),
     Detached(String),
@@ -102,25 +102,25 @@ impl FakeEc2 {
             let id = id.as_str();
             let Some(volume) = self.volumes.get_mut(id) else { continue };
             match change {
-                Change::State(state) => volume.body["state"] = json!(state),
-                Change::Attached(instance) => volume.body["at"][instance]["state"] = json!("attached"),
-                Change::Detached(instance) => {
+                Ending::State(state) => volume.body["state"] = json!(state),
+                Ending::Attached(instance) => volume.body["at"][instance]["state"] = json!("attached"),
+                Ending::Detached(instance) => {
                     volume.body["at"].as_object_mut().unwrap().remove(&instance);
                     volume.body["state"] = json!("available");
                 }
-                Change::Size(size) => {
+                Ending::Size(size) => {
                     volume.body["size"] = json!(size);
                     let (state, _) = self.modifications.get_mut(id).unwrap();
                     *state = "optimizing";
-                    self.changes.push((ends + OPTIMIZING, id.to_owned(), Change::Optimized));
+                    self.changes.push((ends + OPTIMIZING, id.to_owned(), Ending::Optimized));
                 }
-                Change::Optimized => self.modifications.get_mut(id).unwrap().0 = "completed",
-                Change::Deleted => drop(self.volumes.remove(id)),
+                Ending::Optimized => self.modifications.get_mut(id).unwrap().0 = "completed",
+                Ending::Deleted => drop(self.volumes.remove(id)),
             }
         }
     }
 
-    fn begin(&mut self, id: &str, change: Change, moment: FakeMoment) {
+    fn begin(&mut self, id: &str, change: Ending, moment: FakeMoment) {
         self.changes.push((moment.now + SECONDS, id.to_owned(), change));
     }
 
@@ -198,7 +198,7 @@ impl FakeEc2 {
         self.tokens.insert(token.to_owned(), (pairs.clone(), id.clone()));
         let fails = self.failing > 0;
         self.failing = self.failing.saturating_sub(1);
-        self.begin(&id, Change::State(if fails { "error" } else { "available" }), moment);
+        self.begin(&id, Ending::State(if fails { "error" } else { "available" }), moment);
         reply(200, xml("R", self.shown(&id)))
     }
 
@@ -223,7 +223,7 @@ impl FakeEc2 {
         let at = json!({ "device": device, "state": "attaching", "since": written(moment.now) });
         let volume = &mut self.volumes.get_mut(id).unwrap().body;
         (volume["at"][instance], volume["state"]) = (at, json!("in-use"));
-        self.begin(id, Change::Attached(instance.to_owned()), moment);
+        self.begin(id, Ending::Attached(instance.to_owned()), moment);
         reply(200, xml("R", xml("status", "attaching")))
     }
 
@@ -233,7 +233,7 @@ impl FakeEc2 {
             return refusal("IncorrectState");
         }
         volume["at"][instance]["state"] = json!("detaching");
-        self.begin(id, Change::Detached(instance.to_owned()), moment);
+        self.begin(id, Ending::Detached(instance.to_owned()), moment);
         reply(200, xml("R", xml("status", "detaching")))
     }
 
@@ -244,7 +244,7 @@ impl FakeEc2 {
             _ => {}
         }
         self.modifications.insert(id.to_owned(), ("modifying", moment.now));
-        self.begin(id, Change::Size(size.parse().unwrap()), moment);
+        self.begin(id, Ending::Size(size.parse().unwrap()), moment);
         reply(200, xml("R", ""))
     }
 
@@ -286,7 +286,7 @@ impl FakeCloud for FakeEc2 {
                 let body = &mut self.volumes.get_mut(id).unwrap().body;
                 assert_eq!(body["at"], json!({}), "it is attached");
                 body["state"] = json!("deleting");
-                self.begin(id, Change::Deleted, moment);
+                self.begin(id, Ending::Deleted, moment);
                 reply(200, xml("R", ""))
             }
             "AttachVolume" => self.attach(id, request, moment),
