@@ -36,6 +36,7 @@ mod short_mark;
 pub mod sorted;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
+pub mod time;
 pub mod volume_backend;
 mod volumes;
 

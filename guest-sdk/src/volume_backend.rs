@@ -84,6 +84,7 @@ pub use self::cloud::{Attaching, Making, VolumeBackend, VolumePauses, get, gone}
 pub use self::create::create;
 pub use self::delete::{abandon, delete};
 pub use self::failure::tell_failure;
+pub use self::memo::creation_number;
 
 #[cfg(test)]
 mod tests;

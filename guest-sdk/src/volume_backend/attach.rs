@@ -3,7 +3,7 @@
 use super::cloud::{Attaching, SOON, VolumeBackend, is_foreign, is_shared, live, missing};
 use crate::{
     AttachMode, Change, Error, ExpandedVolume, Growth, KnownVolume, PendingVolume, Result, VolumeAttachment,
-    VolumeDetachment, VolumeExpansion, VolumeState, cluster,
+    VolumeDetachment, VolumeExpansion, VolumeState, cluster, events,
 };
 
 /// Takes one step towards the volume being attached to the machine with this node id.
@@ -25,7 +25,18 @@ pub fn attach<B: VolumeBackend>(
         return Ok(VolumeAttachment::Ready(backend.publish_context(&live, node_id)));
     }
     if is_here {
-        return Ok(pending(poll, format!("the cloud attaches {title} to {node_id}, or detaches it")));
+        let because = match backend.stalled(&live, node_id) {
+            Some(why) => {
+                let message = format!(
+                    "{title} does not come to {node_id}: {why}. Next step: delete the pod that needs it, by which the volume is detached \
+                     and attached again"
+                );
+                events::warning(None, "VolumeAttachmentStalled", &message);
+                message
+            }
+            None => format!("the cloud attaches {title} to {node_id}, or detaches it"),
+        };
+        return Ok(pending(poll, because));
     }
     if let Some(other) = volume.attached_to.first().filter(|_| !is_shared(mode)) {
         return Ok(VolumeAttachment::Occupied(other.clone()));
@@ -57,7 +68,7 @@ pub fn detach<B: VolumeBackend>(backend: &B, known: &KnownVolume, node_id: &str)
     if !is_here {
         return Ok(VolumeDetachment::Done);
     }
-    if !backend.is_attached(&live, node_id) {
+    if !backend.is_attached(&live, node_id) && backend.stalled(&live, node_id).is_none() {
         return Ok(pending(poll, format!("the cloud attaches {title} to {node_id}, or detaches it")));
     }
     Ok(match backend.detach(&live, node_id)? {

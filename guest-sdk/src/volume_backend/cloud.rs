@@ -78,6 +78,13 @@ pub trait VolumeBackend {
         self.volume(live).state == VolumeState::Ready
     }
 
+    /// Why its way to this machine of [`CloudVolume::attached_to`] will come to no end: `None` while it may. It is told; and once the volume
+    /// is to leave the machine, it is detached and not waited for.
+    fn stalled(&self, live: &Self::Live, node_id: &str) -> Option<String> {
+        let _ = (live, node_id);
+        None
+    }
+
     /// The publish context of a volume that is attached to this machine.
     fn publish_context(&self, live: &Self::Live, node_id: &str) -> Vec<(String, String)> {
         let _ = (live, node_id);
@@ -135,6 +142,9 @@ pub enum Making<L> {
     /// It may have been created or not: the cloud did not answer, said that it failed, or has one of this name already. Why, for
     /// a person.
     Unclear(String),
+    /// It was certainly not created by this request: the cloud knows its token from another one, or from a volume that is gone. The next
+    /// creation has another [number](super::creation_number), and is sent as after one that is unclear. Holds what the cloud says.
+    Spent(String),
 }
 
 impl<L> Making<L> {
@@ -184,6 +194,7 @@ impl<L> Making<L> {
             Self::NoRoom(why) => Making::NoRoom(why),
             Self::Busy(why) => Making::Busy(why),
             Self::Unclear(why) => Making::Unclear(why),
+            Self::Spent(why) => Making::Spent(why),
         }
     }
 }

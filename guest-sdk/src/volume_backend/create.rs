@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::cloud::{Making, SOON, VolumeBackend, is_claims};
-use super::memo::VolumeMemo;
+use super::memo::{VolumeMemo, creation_number};
 use crate::backend::remaining;
 use crate::{
     Change, CloudVolume, Cluster, DesiredVolume, Error, PendingVolume, Result, VolumeCreation, VolumeState, clock,
@@ -60,7 +60,10 @@ pub fn create<B: VolumeBackend>(backend: &B, desired: &DesiredVolume) -> Result<
         None => now,
     };
     match remaining(since, backend.pauses().create_again, now) {
-        Some(left) => Ok(lost(desired, since, left.min(backend.pauses().poll))),
+        Some(left) => {
+            let number = creation_number(desired)?;
+            Ok(lost(desired, (since, number), left.min(backend.pauses().poll)))
+        }
         None => send(backend, desired),
     }
 }
@@ -102,13 +105,13 @@ fn settle<B: VolumeBackend>(
     live: &B::Live,
     volume: &CloudVolume,
 ) -> Result<VolumeCreation> {
-    let title = volume.title();
+    let (title, number) = (volume.title(), memo.map_or(1, VolumeMemo::number));
     let unusable = match &volume.state {
         VolumeState::Changing => {
             let since = memo.map_or_else(clock::now, VolumeMemo::since);
             return Ok(made(
                 &volume.handle,
-                since,
+                (since, number),
                 backend.pauses().poll,
                 format_args!("the cloud is at work on {title}"),
             ));
@@ -131,35 +134,43 @@ fn settle<B: VolumeBackend>(
         Change::Done(()) => message,
         Change::Busy(why) => why,
     };
-    Ok(made(&volume.handle, clock::now(), SOON, because))
+    Ok(made(&volume.handle, (clock::now(), number), SOON, because))
 }
 
 fn send<B: VolumeBackend>(backend: &B, desired: &DesiredVolume) -> Result<VolumeCreation> {
-    let (name, poll) = (&desired.name, backend.pauses().poll);
+    let (name, poll, number) = (&desired.name, backend.pauses().poll, creation_number(desired)?);
     Ok(match backend.create(desired)? {
         Making::Made(live) => {
             let volume = backend.volume(&live);
-            let memo = VolumeMemo::Made { handle: volume.handle.clone(), since: clock::now() };
+            let memo = VolumeMemo::Made { handle: volume.handle.clone(), since: clock::now(), number };
             return settle(backend, desired, Some(&memo), &live, &volume);
         }
-        Making::Begun(handle) => made(&handle, clock::now(), poll, format_args!("the cloud makes volume {name}")),
+        Making::Begun(handle) => {
+            made(&handle, (clock::now(), number), poll, format_args!("the cloud makes volume {name}"))
+        }
         Making::NoRoom(why) => VolumeCreation::NoRoom(why),
         // The memo is as true as before: the cloud has taken no request.
         Making::Busy(why) => VolumeCreation::Pending(PendingVolume::new(desired.memo.clone(), SOON, why)),
         Making::Unclear(why) => {
             let message = format!("volume {name} may have been created or not: {why}");
             events::warning(None, "VolumeCreationUnclear", &message);
-            lost(desired, clock::now(), SOON)
+            lost(desired, (clock::now(), number), SOON)
+        }
+        Making::Spent(why) => {
+            let message = format!("volume {name} is asked for with another token, if it does not appear: {why}");
+            events::warning(None, "VolumeTokenSpent", &message);
+            lost(desired, (clock::now(), number.saturating_add(1)), SOON)
         }
     })
 }
 
-fn made(handle: &str, since: u64, after: Duration, because: impl std::fmt::Display) -> VolumeCreation {
-    let memo = VolumeMemo::Made { handle: handle.to_owned(), since };
+/// It was created at this time, by the creation with this number.
+fn made(handle: &str, (since, number): (u64, u32), after: Duration, because: impl std::fmt::Display) -> VolumeCreation {
+    let memo = VolumeMemo::Made { handle: handle.to_owned(), since, number };
     VolumeCreation::Pending(PendingVolume::new(Some(memo.text()), after, because))
 }
 
-fn lost(desired: &DesiredVolume, since: u64, after: Duration) -> VolumeCreation {
+fn lost(desired: &DesiredVolume, (since, number): (u64, u32), after: Duration) -> VolumeCreation {
     let because = format_args!("volume {} may have been created, and is looked for", desired.name);
-    VolumeCreation::Pending(PendingVolume::new(Some(VolumeMemo::Lost { since }.text()), after, because))
+    VolumeCreation::Pending(PendingVolume::new(Some(VolumeMemo::Lost { since, number }.text()), after, because))
 }

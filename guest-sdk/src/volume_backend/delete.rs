@@ -54,7 +54,7 @@ pub fn abandon<B: VolumeBackend>(backend: &B, unwanted: &DesiredVolume) -> Resul
         match delete_one(backend, live, volume)? {
             VolumeDeletion::Done => {}
             VolumeDeletion::Pending(it) => {
-                let memo = VolumeMemo::Made { handle: volume.handle.clone(), since: now };
+                let memo = VolumeMemo::Made { handle: volume.handle.clone(), since: now, number: 1 };
                 return Ok(VolumeDeletion::Pending(PendingVolume { memo: Some(memo.text()), ..it }));
             }
             in_use @ VolumeDeletion::InUse(_) => return Ok(in_use),
@@ -64,7 +64,7 @@ pub fn abandon<B: VolumeBackend>(backend: &B, unwanted: &DesiredVolume) -> Resul
     let Some(rest) = remaining(since, backend.pauses().appear, now) else { return Ok(VolumeDeletion::Done) };
     let because =
         format_args!("volume {} may still appear, and is looked for {} s more", unwanted.name, rest.as_secs());
-    let memo = VolumeMemo::Lost { since }.text();
+    let memo = VolumeMemo::Lost { since, number: 1 }.text();
     Ok(VolumeDeletion::Pending(PendingVolume::new(Some(memo), rest, because)))
 }
 

@@ -23,13 +23,15 @@ struct Disks<const UNIQUE: bool> {
     disks: FakeObjects,
     actions: FakeActions,
     machines: Vec<String>,
+    /// Creations with these numbers and smaller ones have made what is gone.
+    spent: u64,
 }
 
 impl<const UNIQUE: bool> Default for Disks<UNIQUE> {
     fn default() -> Self {
         let mut disks = FakeObjects::new("disk", "disk-");
         disks.make("pvc-other", json!({ "size": 7, "mark": "", "at": null }), FakeMoment::default());
-        Self { disks, actions: FakeActions::default(), machines: Vec::new() }
+        Self { disks, actions: FakeActions::default(), machines: Vec::new(), spent: 0 }
     }
 }
 
@@ -64,6 +66,9 @@ impl<const UNIQUE: bool> FakeCloud for Disks<UNIQUE> {
                 let name = body["name"].as_str().unwrap();
                 if UNIQUE && self.disks.all().any(|(_, it)| it.name == name) {
                     return reply(409, r#"{ "message": "the name is taken" }"#);
+                }
+                if body["number"].as_u64() <= Some(self.spent) {
+                    return reply(410, r#"{ "message": "the token is spent" }"#);
                 }
                 let disk = json!({ "size": body["size"], "mark": body["mark"], "at": null });
                 let id = self.disks.make(name, disk, moment);
@@ -158,13 +163,26 @@ impl<const UNIQUE: bool> VolumeBackend for Acme<UNIQUE> {
 
     fn create(&self, desired: &DesiredVolume) -> Result<Making<Value>> {
         let mark = desired.owner.mark()?.to_string();
-        let body = json!({ "name": desired.name, "size": desired.bytes / GIB, "mark": mark });
-        let taken = |it: &Response| (it.status() == 409).then(|| Making::Unclear(it.complaint()));
+        let number = creation_number(desired)?;
+        let body = json!({ "name": desired.name, "size": desired.bytes / GIB, "mark": mark, "number": number });
+        let taken = |answer: &Response| match answer.status() {
+            409 => Some(Making::Unclear(answer.complaint())),
+            410 => Some(Making::Spent(answer.complaint())),
+            _ => None,
+        };
         Making::sent_unless(http::post("api", ["disks"]).json(&body), taken, Response::json)
     }
 
     fn delete(&self, live: &Value) -> Result<Change<()>> {
         http::delete("api", ["disks", live["id"].as_str().unwrap()]).change_or_gone()
+    }
+
+    fn is_attached(&self, live: &Value, node_id: &str) -> bool {
+        self.volume(live).state == VolumeState::Ready && self.stalled(live, node_id).is_none()
+    }
+
+    fn stalled(&self, live: &Value, _: &str) -> Option<String> {
+        live["disk"]["stalled"].as_str().map(str::to_owned)
     }
 
     fn publish_context(&self, live: &Value, _: &str) -> Vec<(String, String)> {
@@ -414,4 +432,43 @@ fn a_memo_of_another_program_stops_a_creation() {
             assert!(matches!(answer, (Err(Error::Invalid(_)), requests, _) if requests.is_empty()), "{memo}");
         }
     }
+}
+
+/// Cases: csi 25
+#[test]
+fn a_creation_has_another_number_once_one_is_spent() {
+    let cloud = SimulatedCloud::new(Disks::<false> { spent: 2, ..Disks::default() }).shared();
+    let host = Host::of(&cloud).cluster(Cluster::of("kubernetes", CLUSTER));
+    let mut asked = desired().first_create();
+    let mut numbers = Vec::new();
+    let volume = loop {
+        let step = host.clone().at(cloud.borrow().now()).run(|| create(&Acme::<false>, &asked));
+        match step {
+            Ok(VolumeCreation::Ready(volume)) => break volume,
+            // Another process goes on with what was kept.
+            Ok(VolumeCreation::Pending(it)) => asked = DesiredVolume { memo: it.memo, ..desired() },
+            other => panic!("{other:?}"),
+        }
+        numbers.push(creation_number(&asked).unwrap());
+        cloud.borrow_mut().advance(Duration::from_secs(20));
+    };
+    numbers.dedup();
+    assert_eq!((numbers, volume.handle.as_str()), (vec![2, 3, 4], "disk-2"), "the fourth is for one after the third");
+    assert_eq!(cloud.borrow().world().objects.len(), 2);
+    let told: Vec<_> = host.events().into_iter().map(|it| it.reason).collect();
+    assert_eq!(told, ["VolumeTokenSpent"; 2]);
+}
+
+/// Cases: csi 61
+#[test]
+fn a_volume_that_stalls_on_its_way_is_told_and_let_go() {
+    let disk = json!({ "size": 1, "mark": "", "at": "m-1", "stalled": "it is attaching for 90 s" });
+    let cloud = || Disks::<true>::default().with("pvc-1", disk.clone());
+    let known = KnownVolume::of("disk-2");
+    let (waits, requests, told) = call(cloud(), || attach(&Acme::<true>, &known, "m-1", &mode()));
+    assert!(matches!(&waits, Ok(VolumeAttachment::Pending(it)) if it.wait.reason.contains("for 90 s")), "{waits:?}");
+    assert_eq!((requests.len(), &told[..]), (1, &["VolumeAttachmentStalled".to_owned()][..]));
+    let (leaves, requests, _) = call(cloud(), || detach(&Acme::<true>, &known, "m-1"));
+    assert!(matches!(leaves, Ok(VolumeDetachment::Pending(_))), "{leaves:?}");
+    assert_eq!(requests.last().unwrap(), "POST api /disks/disk-2/at");
 }

@@ -14,6 +14,9 @@ use crate::settings::MachineSettings;
 const LEGACY: &str = "legacy";
 /// The beginning of a cursor of the list by the tag.
 const KEY: &str = "key";
+/// The most requests for instances by their ids in one call, which may make a hundred in all: as many as find three ids that EC2 refuses
+/// among two hundred.
+const LOOKUPS: u32 = 48;
 
 impl Instances for Aws {
     fn get(node: &Node) -> Result<Option<Instance>> {
@@ -169,13 +172,21 @@ fn answer_of<T: Clone>(answers: &ById<'_, T>, id: &str) -> Result<Option<T>> {
 
 fn by_ids(ids: SortedSet<&str>) -> ById<'_, Ec2Instance> {
     let ids: Vec<_> = ids.into_iter().collect();
-    let mut answers = SortedMap::new();
-    ids.chunks(FILTER_VALUES).for_each(|ids| ask(ids, &mut answers));
+    let (mut answers, mut lookups) = (SortedMap::new(), LOOKUPS);
+    ids.chunks(FILTER_VALUES).for_each(|ids| ask(ids, &mut answers, &mut lookups));
     answers
 }
 
-/// Asks for instances by id, all at once. If EC2 refuses an id, the others are asked for without it.
-fn ask<'a>(ids: &[&'a str], answers: &mut ById<'a, Ec2Instance>) {
+/// Asks for instances by id, all at once. If EC2 refuses an id, the others are asked for without it, as long as `lookups` are left.
+fn ask<'a>(ids: &[&'a str], answers: &mut ById<'a, Ec2Instance>, lookups: &mut u32) {
+    let Some(left) = lookups.checked_sub(1) else {
+        let why =
+            "EC2 refuses too many of the ids that were asked for with it: correct the provider ids of these nodes";
+        answers
+            .extend(ids.iter().map(|id| (*id, Err(Error::unavailable(format_args!("{id} was not asked for: {why}"))))));
+        return;
+    };
+    *lookups = left;
     match api::by_ids(ids) {
         Ok(found) => {
             let mut found: SortedMap<String, Ec2Instance> = found.into_iter().map(|it| (it.id.clone(), it)).collect();
@@ -183,8 +194,8 @@ fn ask<'a>(ids: &[&'a str], answers: &mut ById<'a, Ec2Instance>) {
         }
         Err(refusal) if refusal.code.starts_with("InvalidInstanceID.") && ids.len() > 1 => {
             let (some, others) = ids.split_at(ids.len() / 2);
-            ask(some, answers);
-            ask(others, answers);
+            ask(some, answers, lookups);
+            ask(others, answers, lookups);
         }
         Err(refusal) if refusal.code == "InvalidInstanceID.NotFound" => {
             answers.extend(ids.iter().map(|id| (*id, Ok(None))))

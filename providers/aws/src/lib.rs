@@ -1,9 +1,10 @@
 //! The AWS provider: instances of EC2 and pods of Fargate for nodes, load balancers for Services, routes for pods, and
-//! where EBS volumes are.
+//! volumes of EBS for claims.
 
 #![forbid(unsafe_code)]
 
 mod api;
+mod claims;
 mod endpoint;
 mod instance;
 mod instances;
@@ -24,7 +25,7 @@ use aerostat_sdk::{Description, Error, Provider, Result};
 use crate::api::ec2::{self, vpcs};
 use crate::settings::ClusterMarks;
 
-aerostat_sdk::export!(Aws: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes);
+aerostat_sdk::export!(Aws: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes, Volumes);
 
 /// Nodes in one `get`: as many ids as one filter takes.
 const GET_BATCH: u32 = 200;
@@ -38,7 +39,7 @@ impl Provider for Aws {
         Ok(Description::new("aws", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(machine::PREFIX)
             .provider_id_prefix(machine::BARE)
-            .endpoint(endpoint::ec2(&own))
+            .endpoint(endpoint::ec2(&own, settings::has_volumes()?))
             .endpoint(endpoint::elb())
             .endpoint(endpoint::elbv2(&own))
             .settings(settings::TABLE)

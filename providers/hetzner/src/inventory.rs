@@ -6,14 +6,13 @@ use aerostat_sdk::form::{Custom, Form as _};
 use aerostat_sdk::json;
 use aerostat_sdk::{
     Ingress, InventoryDescription, InventoryItem, InventoryPage, InventoryState, LoadBalancerInventory, MarkedOwner,
-    Position, Proof, Result, cluster,
+    Position, Proof, Result, cluster, time,
 };
 use serde_json::Value;
 
 use crate::api::load_balancers::{self as api, CLUSTER, KEPT, LoadBalancer, OWN_SERVICE, SERVICE};
 use crate::api::{PAGES, actions};
 use crate::provider::Hetzner;
-use crate::time;
 
 impl LoadBalancerInventory for Hetzner {
     fn describe() -> Result<InventoryDescription> {

@@ -15,7 +15,6 @@ mod provider;
 mod routes;
 mod server;
 mod settings;
-mod time;
 mod volumes;
 
 pub use crate::provider::Hetzner;

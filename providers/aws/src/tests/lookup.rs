@@ -84,6 +84,36 @@ fn aws_008_a_malformed_id_fails_its_node_alone() {
 }
 
 #[test]
+fn aws_008_many_malformed_ids_cost_a_limited_number_of_requests() {
+    let answers = |malformed: &'static [usize]| {
+        let id = |it: usize| if malformed.contains(&it) { format!("i-kwok{it:03}") } else { format!("i-{it:03}") };
+        let host = host(|request| match filter(request, "instance-id") {
+            ids if ids.iter().any(|it| it.contains("kwok")) => refused(400, "InvalidInstanceID.Malformed"),
+            ids => listed(&ids.iter().map(|it| Ec2::new(it).xml()).collect::<Vec<_>>(), None),
+        });
+        let nodes: Vec<_> = (0..200).map(|it| node(&id(it))).collect();
+        let answers = host.run(|| Aws::get_many(&nodes));
+        let found = answers.iter().filter(|it| matches!(it, Ok(Some(_)))).count();
+        let unknown = answers.iter().filter(|it| matches!(it, Err(Error::Unavailable(_)))).count();
+        (found, unknown, sent(&host).len())
+    };
+    let (found, unknown, requests) = answers(&[3, 90, 170]);
+    assert_eq!((found, unknown), (197, 0), "three are told from all others by {requests} requests");
+    const ALL: &[usize] = &{
+        let mut all = [0; 200];
+        let mut at = 0;
+        while at < all.len() {
+            all[at] = at;
+            at += 1;
+        }
+        all
+    };
+    let (found, unknown, requests) = answers(ALL);
+    assert_eq!((found, requests), (0, 48), "nothing is said of {unknown} that were not asked for alone");
+    assert!(unknown > 150, "{unknown}");
+}
+
+#[test]
 fn aws_009_every_spelling_is_read() {
     let cloud = cloud(vec![Ec2::new("i-1")]);
     for id in ["i-1", "aws:////i-1", "aws:///us-east-1a/i-1"] {

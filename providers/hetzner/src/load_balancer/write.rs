@@ -2,7 +2,7 @@
 
 use aerostat_sdk::events::Warnings;
 use aerostat_sdk::http::Response;
-use aerostat_sdk::{Change, Error, Result};
+use aerostat_sdk::{Change, Error, Result, time};
 use serde::Serialize;
 
 use super::steps::Step;
@@ -10,7 +10,6 @@ use super::targets::MachineTargets;
 use crate::api::actions::{self, Action, ActionStatus};
 use crate::api::load_balancers::{self as api, Algorithms, LoadBalancer as Live, Target, To};
 use crate::api::{Body, BodyValue, code, is_busy};
-use crate::time;
 
 /// The most requests of one call: the host counts them too, and there are others.
 const MOST: usize = 60;

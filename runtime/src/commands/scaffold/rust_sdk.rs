@@ -27,7 +27,7 @@ pub(super) const FILES: [(&str, &[u8]); 103] = sdk! {
     "src/settings.rs" "src/short_mark.rs" "src/sorted.rs" "src/sorted/map.rs" "src/sorted/set.rs" "src/sorted/sort.rs"
     "src/testing.rs" "src/testing/converge.rs" "src/testing/converge_volumes.rs" "src/testing/fake_cloud.rs"
     "src/testing/fake_objects.rs" "src/testing/host.rs" "src/testing/imports.rs" "src/testing/lint.rs"
-    "src/testing/protocol.rs" "src/testing/served_cloud.rs" "src/testing/simulated_cloud.rs" "src/testing/trouble.rs"
+    "src/testing/protocol.rs" "src/testing/served_cloud.rs" "src/testing/simulated_cloud.rs" "src/testing/trouble.rs" "src/time.rs"
     "src/volume_backend.rs" "src/volume_backend/attach.rs" "src/volume_backend/cloud.rs" "src/volume_backend/create.rs"
     "src/volume_backend/delete.rs" "src/volume_backend/failure.rs" "src/volume_backend/memo.rs" "src/volumes.rs" "wit/README.md" "wit/host.wit"
     "wit/http.wit" "wit/instances.wit" "wit/load-balancer-batches.wit" "wit/load-balancer-inventory.wit"

@@ -1,7 +1,12 @@
-//! Times as the API writes them.
+//! Times as clouds write them.
 
 /// Seconds since 1970 of a time as RFC 3339 writes it: `2026-08-20T09:30:12+00:00`. `None`, if it is none or before 1970.
-pub(crate) fn seconds(text: &str) -> Option<u64> {
+///
+/// ```
+/// assert_eq!(aerostat_sdk::time::seconds("1970-01-01T00:01:00Z"), Some(60));
+/// ```
+#[must_use]
+pub fn seconds(text: &str) -> Option<u64> {
     let (date, time) = text.split_once(['T', 't', ' '])?;
     let mut date = date.split('-').map(str::parse::<i64>);
     let (year, month, day) = (date.next()?.ok()?, date.next()?.ok()?, date.next()?.ok()?);
