@@ -35,7 +35,7 @@ pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, JsonError> {
 pub struct JsonError(Box<Mistake>);
 
 /// Boxed, so that what reads a type hands over one word.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 struct Mistake {
     why: String,
     /// Where it is, as a JSON pointer.
@@ -170,6 +170,8 @@ impl Tree<'_> {
     #[cold]
     fn wrong(&self, expected: &dyn Expected) -> JsonError {
         let is = match self {
+            // Nobody reads it: the struct tells of the missing field, if it has no default.
+            Self::Absent => return JsonError(Box::default()),
             Self::Null => Unexpected::Unit,
             Self::Bool(it) => Unexpected::Bool(*it),
             Self::Unsigned(it) => Unexpected::Unsigned(*it),
@@ -178,7 +180,6 @@ impl Tree<'_> {
             Self::Text(it) => Unexpected::Str(it),
             Self::List(_) => Unexpected::Seq,
             Self::Object(_) => Unexpected::Map,
-            Self::Absent => Unexpected::Other("nothing"),
         };
         JsonError::invalid_type(is, expected)
     }
