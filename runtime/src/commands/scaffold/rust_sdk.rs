@@ -11,7 +11,7 @@ macro_rules! sdk {
 }
 
 /// Every file of `guest-sdk` that a provider is compiled with: its path there, and its bytes.
-pub(super) const FILES: [(&str, &[u8]); 103] = sdk! {
+pub(super) const FILES: [(&str, &[u8]); 104] = sdk! {
     "README.md" "src/allowed.rs" "src/annotations.rs" "src/annotations/fixed.rs" "src/annotations/reading.rs"
     "src/annotations/values.rs" "src/backend.rs" "src/backend/cloud.rs" "src/backend/creation.rs"
     "src/backend/delete.rs" "src/backend/ensure.rs" "src/backend/found.rs" "src/backend/memo.rs"
