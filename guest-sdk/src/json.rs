@@ -27,13 +27,15 @@
 //! Where all fields of an object are like that, [`sparse`] removes them from its JSON, and `#[serde(default)]` fills them in.
 
 mod edit;
+mod error;
 mod read;
 mod revision;
 mod sparse;
 mod tree;
 
 pub use self::edit::Edit;
-pub use self::read::{JsonError, read};
+pub use self::error::JsonError;
+pub use self::read::read;
 pub use self::revision::revision;
 pub use self::sparse::sparse;
 pub(crate) use self::tree::Tree;

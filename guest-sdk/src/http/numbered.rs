@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::request::Request;
-use super::response::{Reading, Response};
+use super::response::{ReadJson, Response};
 use crate::Result;
 use crate::json::{JsonError, Tree};
 
@@ -113,7 +113,7 @@ impl NumberedPages<'_> {
 
     /// Asks for the page that this one is a part of, and has the items read that belong to this one. Whether no page follows. Apart from
     /// the type of the items, so that a module has it once.
-    fn part(self, request: Request, field: &str, number: u32, size: u32, read: Reading<'_>) -> Result<bool> {
+    fn part(self, request: Request, field: &str, number: u32, size: u32, read: ReadJson<'_>) -> Result<bool> {
         let size = size.clamp(1, self.largest);
         let parts = self.smallest.div_ceil(size).max(1);
         let whole = size.saturating_mul(parts).min(self.largest);
@@ -183,7 +183,7 @@ impl NumberedPages<'_> {
         Ok(all)
     }
 
-    fn each(self, request: &Request, field: &str, read: Reading<'_>) -> Result<()> {
+    fn each(self, request: &Request, field: &str, read: ReadJson<'_>) -> Result<()> {
         let mut number = 1;
         while !self.part(request.clone(), field, number, self.largest, read)? {
             number += 1;

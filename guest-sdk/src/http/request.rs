@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::refusal;
-use super::response::{Reading, Response, Rules, into};
+use super::response::{ReadJson, Response, Rules, into};
 use crate::bindings::host::aerostat::cloud::http as wire;
 use crate::{Change, Error, Method, Result, host};
 
@@ -104,7 +104,7 @@ impl Request {
         Ok(found)
     }
 
-    fn find_read(self, field: &str, read: Reading<'_>) -> Result<()> {
+    fn find_read(self, field: &str, read: ReadJson<'_>) -> Result<()> {
         self.find_response()?.map_or(Ok(()), |it| it.read_in(field, read))
     }
 

@@ -33,7 +33,7 @@ pub(super) struct Rules {
 }
 
 /// What is to be done with a part of an answer.
-pub(super) type Reading<'a> = &'a mut dyn FnMut(&Tree<'_>) -> Result<(), JsonError>;
+pub(super) type ReadJson<'a> = &'a mut dyn FnMut(&Tree<'_>) -> Result<(), JsonError>;
 
 /// Reads a `T` to this place.
 pub(super) fn into<T: DeserializeOwned>(place: &mut Option<T>) -> impl FnMut(&Tree<'_>) -> Result<(), JsonError> {
@@ -155,7 +155,7 @@ impl Response {
     }
 
     /// As [`Self::json_in`], apart from the type, so that a module has it once.
-    pub(super) fn read_in(&self, field: &str, read: Reading<'_>) -> Result<()> {
+    pub(super) fn read_in(&self, field: &str, read: ReadJson<'_>) -> Result<()> {
         self.beginning()?.read_field(field, read).map_err(|error| self.unreadable(&error))
     }
 

@@ -2,13 +2,12 @@
 
 mod parts;
 
-use std::fmt::{self, Display};
-
-use serde::de::{self, DeserializeOwned, Deserializer, Error as _, Expected, Unexpected, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, Error as _, Expected, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::Value;
 
 use self::parts::{Fields, Items, Members, NULL, Variant, last};
+use super::error::JsonError;
 use super::tree::Tree;
 
 /// Reads a `T` from JSON that was taken apart or changed before. As `serde_json::from_value`, but with the place in the error,
@@ -28,77 +27,6 @@ use super::tree::Tree;
 /// If it is no `T`.
 pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, JsonError> {
     Tree::of(value).read()
-}
-
-/// Why JSON is not what it has to be.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct JsonError(Box<Mistake>);
-
-/// Boxed, so that what reads a type hands over one word.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-struct Mistake {
-    why: String,
-    /// Where it is, as a JSON pointer.
-    place: String,
-}
-
-impl JsonError {
-    /// The same, in a field or an item with this name.
-    #[cold]
-    fn within(mut self, name: &dyn Display) -> Self {
-        self.0.place = format!("/{name}{}", self.0.place);
-        self
-    }
-}
-
-impl Display for JsonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Mistake { why, place } = &*self.0;
-        f.write_str(why)?;
-        if place.is_empty() { Ok(()) } else { write!(f, " at {place}") }
-    }
-}
-
-impl std::error::Error for JsonError {}
-
-impl From<serde_json::Error> for JsonError {
-    fn from(error: serde_json::Error) -> Self {
-        Self::custom(error)
-    }
-}
-
-impl de::Error for JsonError {
-    fn custom<T: Display>(why: T) -> Self {
-        Self(Box::new(Mistake { why: why.to_string(), place: String::new() }))
-    }
-
-    fn invalid_type(is: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::custom(format_args!("invalid type: {}, expected {expected}", UnexpectedValue(is)))
-    }
-
-    fn invalid_value(is: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::custom(format_args!("invalid value: {}, expected {expected}", UnexpectedValue(is)))
-    }
-}
-
-/// The value that was found, for a person. It does not spell numbers with a fraction, which takes the code of a small provider.
-struct UnexpectedValue<'a>(Unexpected<'a>);
-
-impl Display for UnexpectedValue<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Unexpected::Unit => f.write_str("null"),
-            Unexpected::Bool(it) => write!(f, "boolean `{it}`"),
-            Unexpected::Unsigned(it) => write!(f, "integer `{it}`"),
-            Unexpected::Signed(it) => write!(f, "integer `{it}`"),
-            Unexpected::Float(_) => f.write_str("number with a fraction"),
-            Unexpected::Str(it) => write!(f, "string {it:?}"),
-            Unexpected::Seq => f.write_str("sequence"),
-            Unexpected::Map => f.write_str("map"),
-            Unexpected::Other(it) => f.write_str(it),
-            _ => f.write_str("another value"),
-        }
-    }
 }
 
 impl Tree<'_> {
@@ -171,7 +99,7 @@ impl Tree<'_> {
     fn wrong(&self, expected: &dyn Expected) -> JsonError {
         let is = match self {
             // Nobody reads it: the struct tells of the missing field, if it has no default.
-            Self::Absent => return JsonError(Box::default()),
+            Self::Absent => return JsonError::default(),
             Self::Null => Unexpected::Unit,
             Self::Bool(it) => Unexpected::Bool(*it),
             Self::Unsigned(it) => Unexpected::Unsigned(*it),

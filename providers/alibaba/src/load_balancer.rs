@@ -16,6 +16,7 @@ mod update;
 #[cfg(test)]
 pub(crate) use self::annotations::PREFIX;
 pub(crate) use self::annotations::TABLE;
+pub(crate) use self::announced::ID;
 pub(crate) use self::marks::{CLUSTER_UID, KEPT, SERVICE_UID};
 
 use aerostat_sdk::annotations::Annotations;
@@ -35,8 +36,6 @@ use crate::remembered::MemoWords as _;
 use crate::settings::VpcSettings;
 use crate::settings::balancers::SlbSettings;
 
-/// The beginning of ids.
-pub(crate) const ID: &str = "lb-";
 /// The finalizer of the vendor's controller.
 pub(crate) const FINALIZER: &str = "service.k8s.alibaba/resources";
 

@@ -51,7 +51,7 @@ pub(crate) struct WithLabels {
 pub(crate) type Labels = SortedMap<String, String>;
 
 /// The body of a request with a few fields, in the order of their names. A module has its code once, and that of a struct for each.
-pub(crate) struct Body<'a>(pub(crate) &'a [(&'a str, BodyValue<'a>)]);
+pub(crate) struct BodyFields<'a>(pub(crate) &'a [(&'a str, BodyValue<'a>)]);
 
 /// The value of a field in a body.
 #[derive(Serialize)]
@@ -62,7 +62,7 @@ pub(crate) enum BodyValue<'a> {
     Labels(&'a Labels),
 }
 
-impl Serialize for Body<'_> {
+impl Serialize for BodyFields<'_> {
     fn serialize<S: Serializer>(&self, body: S) -> Result<S::Ok, S::Error> {
         body.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }

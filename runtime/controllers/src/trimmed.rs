@@ -216,7 +216,7 @@ pub(crate) struct ClaimSize {
     conditions: Option<Vec<ClaimCondition>>,
 }
 
-/// What is read of a claim's condition. Its times are others' to write, and hide no claim.
+/// The fields of a claim's condition that are read. Its times are others' to write, and hide no claim.
 #[derive(Deserialize)]
 struct ClaimCondition {
     #[serde(default, rename = "type")]

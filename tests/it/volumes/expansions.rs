@@ -259,7 +259,7 @@ async fn a_size_that_is_infeasible_may_be_lowered() {
     assert_eq!(asked(&cloud).last(), Some(&("pv-data".to_owned(), 5)));
 }
 
-/// Of a used-up quota the status says that it is under way; once it was refused, the claim may ask for less.
+/// The status says of a used-up quota that it is under way; once it was refused, the claim may ask for less.
 ///
 /// Cases: csi 70
 #[tokio::test]

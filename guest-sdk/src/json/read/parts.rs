@@ -10,7 +10,7 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::JsonError;
+use crate::json::error::JsonError;
 use crate::json::tree::Tree;
 
 /// The content of what has none.

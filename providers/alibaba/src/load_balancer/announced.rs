@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use aerostat_sdk::LoadBalancer;
 
-use super::ID;
 use crate::remembered::MemoWords;
 
+/// The beginning of ids of Classic Load Balancers.
+pub(crate) const ID: &str = "lb-";
 /// The words before the time of an announcement, and before the time since when a list is looked for.
 const ANNOUNCED: &str = "announced";
 const SOUGHT: &str = "sought";

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::actions::{self, Action};
-use super::{API, Body, BodyValue, Labels, PAGES, WithLabels};
+use super::{API, BodyFields, BodyValue, Labels, PAGES, WithLabels};
 
 /// The vendor's label: the UID of the Service. With it, its own controller finds our load balancers, and we find its.
 pub(crate) const SERVICE: &str = "hcloud-ccm/service-uid";
@@ -92,7 +92,7 @@ pub(crate) fn create(creation: &CreationBody<'_>) -> Result<Attempt> {
 pub(crate) fn describe(id: u64, name: &str, labels: &Labels) -> Result<Change<()>> {
     let request = API.put(["load_balancers", &id.to_string()]);
     let body = [("labels", BodyValue::Labels(labels)), ("name", BodyValue::Text(name))];
-    Ok(request.json(&Body(&body)).change()?.map(drop))
+    Ok(request.json(&BodyFields(&body)).change()?.map(drop))
 }
 
 /// Begins an action of one.

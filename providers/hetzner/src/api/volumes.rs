@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::actions::{self, Action};
-use super::{API, Body, BodyValue, Labels, PAGES, WithName, code, is_busy};
+use super::{API, BodyFields, BodyValue, Labels, PAGES, WithName, code, is_busy};
 
 /// Where a list has its items.
 const FIELD: &str = "volumes";
@@ -88,7 +88,7 @@ pub(crate) fn delete(id: u64) -> Result<Change<()>> {
 
 /// Begins to attach it to a server.
 pub(crate) fn attach(id: u64, server: u64) -> Result<Attaching> {
-    let response = request(id, "attach").json(&Body(&[("server", BodyValue::Number(server))])).answer()?;
+    let response = request(id, "attach").json(&BodyFields(&[("server", BodyValue::Number(server))])).answer()?;
     match &*code(&response) {
         "limit_exceeded_error" | "resource_limit_exceeded" => Ok(Attaching::Full(response.complaint())),
         // The next read shows to which server.
@@ -104,7 +104,7 @@ pub(crate) fn detach(id: u64) -> Result<Change<()>> {
 
 /// Begins to let it grow to so many gibibytes.
 pub(crate) fn resize(id: u64, gibibytes: u64) -> Result<Change<()>> {
-    begun(request(id, "resize").json(&Body(&[("size", BodyValue::Number(gibibytes))])).answer()?)
+    begun(request(id, "resize").json(&BodyFields(&[("size", BodyValue::Number(gibibytes))])).answer()?)
 }
 
 /// Whether the cloud has taken an action, or has to be asked again.

@@ -9,7 +9,7 @@ use super::steps::Step;
 use super::targets::MachineTargets;
 use crate::api::actions::{self, Action, ActionStatus};
 use crate::api::load_balancers::{self as api, Algorithms, LoadBalancer as Live, Target, To};
-use crate::api::{Body, BodyValue, code, is_busy};
+use crate::api::{BodyFields, BodyValue, code, is_busy};
 
 /// The most requests of one call: the host counts them too, and there are others.
 const MOST: usize = 60;
@@ -95,9 +95,10 @@ fn wait(live: &Live, begun: &[Action]) -> Result<Option<String>> {
 
 /// One request; none of these waits.
 fn send(live: &Live, step: &Step, targets: &MachineTargets, warnings: &mut Warnings) -> Result<Change<Option<Action>>> {
-    let act = |action: &str, body: &[(&str, BodyValue<'_>)]| Ok(api::act(live.id, action, &Body(body))?.map(Some));
+    let act =
+        |action: &str, body: &[(&str, BodyValue<'_>)]| Ok(api::act(live.id, action, &BodyFields(body))?.map(Some));
     let take_one =
-        |action: &str, field: &str, id: u64| take_away(live, action, &Body(&[(field, BodyValue::Number(id))]));
+        |action: &str, field: &str, id: u64| take_away(live, action, &BodyFields(&[(field, BodyValue::Number(id))]));
     match step {
         Step::Describe { name, labels } => Ok(api::describe(live.id, name, labels)?.map(|()| None)),
         Step::Rdns { ip, name } => {

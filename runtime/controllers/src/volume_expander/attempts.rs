@@ -1,4 +1,4 @@
-//! What is remembered of the attempts to enlarge the volumes of claims. No client, no clock.
+//! The memory of the attempts to enlarge the volumes of claims. No client, no clock.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a claim waits for in the cloud. No client, no clock.
+//! Reasons for which a claim waits for the cloud. No client, no clock.
 
 use cloud_provider::{CloudVolume, VolumeState};
 

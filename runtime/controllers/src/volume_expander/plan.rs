@@ -51,7 +51,7 @@ pub(super) struct GrowthTarget {
     pub(super) volume: KnownVolume,
     /// Whether the claim's status says that it grows to this size.
     pub(super) is_begun: bool,
-    /// Whose attempt at this size was infeasible before.
+    /// The side whose attempt at this size was infeasible before.
     pub(super) failed: Option<FailedSide>,
 }
 

@@ -1,4 +1,4 @@
-//! What is written on a claim and its PersistentVolume while the volume grows: strategic merge patches for the claim's status, in which
+//! Writes on a claim and its PersistentVolume while the volume grows: strategic merge patches for the claim's status, in which
 //! conditions of others stay, and a merge patch for the PersistentVolume. No client, no clock, no log.
 
 use jiff::Timestamp;

@@ -12,7 +12,7 @@ pub(crate) const REST: Duration = Duration::from_secs(3);
 const SHORTEST_WAIT: Duration = Duration::from_secs(30);
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
-/// What an object waits for, as far as a list can show it.
+/// The state that an object waits for, as far as a list can show it.
 pub(crate) trait Awaited {
     /// The handle of its volume.
     fn handle(&self) -> &str;

@@ -11,7 +11,7 @@ macro_rules! sdk {
 }
 
 /// Every file of `guest-sdk` that a provider is compiled with: its path there, and its bytes.
-pub(super) const FILES: [(&str, &[u8]); 104] = sdk! {
+pub(super) const FILES: [(&str, &[u8]); 105] = sdk! {
     "README.md" "src/allowed.rs" "src/annotations.rs" "src/annotations/fixed.rs" "src/annotations/reading.rs"
     "src/annotations/values.rs" "src/backend.rs" "src/backend/cloud.rs" "src/backend/creation.rs"
     "src/backend/delete.rs" "src/backend/ensure.rs" "src/backend/found.rs" "src/backend/memo.rs"
@@ -20,7 +20,7 @@ pub(super) const FILES: [(&str, &[u8]); 104] = sdk! {
     "src/form.rs" "src/form/custom.rs" "src/form/integer.rs" "src/form/list.rs" "src/form/seconds.rs" "src/form/span.rs"
     "src/form/traits.rs" "src/form/words.rs" "src/go_duration.rs" "src/go_duration/read.rs" "src/halves.rs" "src/host.rs" "src/http.rs"
     "src/http/client.rs" "src/http/numbered.rs" "src/http/refusal.rs" "src/http/request.rs" "src/http/response.rs"
-    "src/http/sorted.rs" "src/instances.rs" "src/json.rs" "src/json/edit.rs" "src/json/read.rs" "src/json/read/parts.rs" "src/json/revision.rs"
+    "src/http/sorted.rs" "src/instances.rs" "src/json.rs" "src/json/edit.rs" "src/json/error.rs" "src/json/read.rs" "src/json/read/parts.rs" "src/json/revision.rs"
     "src/json/sparse.rs" "src/json/tree.rs" "src/key.rs" "src/lib.rs" "src/load_balancer_batches.rs"
     "src/load_balancer_inventory.rs" "src/load_balancers.rs" "src/log.rs" "src/nodes.rs" "src/pages.rs"
     "src/parameters.rs" "src/persistent_volumes.rs" "src/provider_id.rs" "src/readme.rs" "src/routes.rs"

@@ -68,7 +68,7 @@ pub(crate) async fn steady() -> Result<()> {
     table.print()
 }
 
-/// What it costs to compare load balancers as a whole.
+/// The cost of a comparison of load balancers as a whole.
 struct Comparisons {
     balancers: usize,
     reads: usize,
