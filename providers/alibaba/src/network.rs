@@ -16,7 +16,7 @@ mod step;
 pub(crate) use self::annotations::TABLE;
 pub(crate) use self::names::{CLASS, ID};
 
-use aerostat_sdk::backend;
+use aerostat_sdk::backend::{self, Backend as _};
 use aerostat_sdk::{Deletion, Error, LoadBalancer, Progress, Result};
 
 use self::call::NlbCall;
@@ -33,7 +33,11 @@ pub(crate) const FINALIZER: &str = "service.k8s.alibaba/nlb";
 pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
     let (service, jobs) = NlbJobs::split(&renamed(desired));
     let call = NlbCall::of(&service, jobs)?;
-    let answer = backend::ensure(&call);
+    let answer = match call.waits() {
+        Ok(None) => backend::ensure(&call),
+        Ok(Some(why)) => Ok(Progress::pending(service.status(), call.change_pause(), why)),
+        Err(failed) => Err(failed),
+    };
     if answer.as_ref().is_err_and(Error::is_refusal) {
         call.jobs.forget_announcement();
     }
@@ -45,7 +49,12 @@ pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
 pub(crate) fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
     let (service, jobs) = NlbJobs::split(&renamed(unwanted));
     let call = NlbCall::of(&service, jobs)?;
-    call.jobs.with_deletion(backend::delete(&call), unwanted, &service)
+    let answer = match call.waits() {
+        Ok(None) => backend::delete(&call),
+        Ok(Some(why)) => Ok(Deletion::pending(service.status(), call.change_pause(), why)),
+        Err(failed) => Err(failed),
+    };
+    call.jobs.with_deletion(answer, unwanted, &service)
 }
 
 /// Refuses the end of a deletion while the vendor's controller has left one for the Service that is not proven to be its own: its finalizer

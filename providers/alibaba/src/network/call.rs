@@ -90,9 +90,20 @@ impl<'a> NlbCall<'a> {
         Ok(())
     }
 
-    /// Makes it as the Service asks for: what earlier calls have begun has to be over first.
+    /// What the call waits for. What earlier calls have begun has to be over first, and what it has changed is read after that.
+    ///
+    /// # Errors
+    ///
+    /// That a job has failed, and whatever the cloud answered.
+    pub(super) fn waits(&self) -> Result<Option<String>> {
+        Ok(match change(self.jobs.settle(&self.region))? {
+            Change::Done(()) => None,
+            Change::Busy(why) => Some(why),
+        })
+    }
+
+    /// Makes it as the Service asks for: what earlier calls have begun is over.
     fn write(&self, live: &NlbBalancer, desired: &NlbDesired) -> Result<(), NlbStop> {
-        self.jobs.settle(&self.region)?;
         self.write_attributes(live)?;
         // The list of clients stands before anything listens, and parts that nothing needs go last.
         let security = self.write_security(live, desired)?;
@@ -198,7 +209,7 @@ impl Backend for NlbCall<'_> {
 
     fn find(&self, id: &str) -> Result<Option<NlbBalancer>> {
         // A list that was read a moment ago costs nothing. What it lacks is asked about alone.
-        if self.service.is_listed() {
+        if self.service.is_listed() && !self.jobs.are_of_earlier_calls() {
             let listed = balancers::tagged(&self.region, (CLUSTER_UID, &self.cluster_uid))?;
             if let Some(listed) = listed.into_iter().find(|it| it.id == id) {
                 return Ok(Some(listed));

@@ -30,6 +30,7 @@ struct NlbJob {
 pub(super) struct NlbJobs {
     open: RefCell<Vec<NlbJob>>,
     since: Cell<Option<u64>>,
+    are_earlier: Cell<bool>,
 }
 
 impl NlbJobs {
@@ -47,6 +48,7 @@ impl NlbJobs {
                 Some((SINCE, time)) => jobs.since.set(time.parse().ok()),
                 Some((action, id)) => {
                     jobs.open.borrow_mut().push(NlbJob { action: action.to_owned(), id: id.to_owned() });
+                    jobs.are_earlier.set(true);
                 }
                 None => {}
             }
@@ -86,6 +88,11 @@ impl NlbJobs {
         }
         self.open.borrow_mut().push(NlbJob { action: action.to_owned(), id });
         if self.open.borrow().len() < MOST { Ok(()) } else { self.settle(region) }
+    }
+
+    /// Whether earlier calls have begun some: what was read before this call may be from before their end.
+    pub(super) fn are_of_earlier_calls(&self) -> bool {
+        self.are_earlier.get()
     }
 
     /// Asks about all of them.

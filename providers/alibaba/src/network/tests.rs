@@ -141,6 +141,52 @@ fn alibaba_029_ranges_are_a_security_group() {
 }
 
 #[test]
+fn security_groups_are_joined_once() {
+    let played = Played::new(FakeNlb { joins_late: true, ..FakeNlb::default() });
+    let mut service = LoadBalancer { source_ranges: vec!["10.0.0.0/8".to_owned()], ..service() };
+    let sent = played.settle(&mut service);
+    assert_eq!(writes(&sent).iter().filter(|it| **it == "LoadBalancerJoinSecurityGroup").count(), 1);
+    assert_eq!(only(&played, "load balancer")["SecurityGroupIds"], json!(["sg-1"]));
+}
+
+#[test]
+fn security_groups_that_are_still_in_use_are_waited_for() {
+    let played = Played::new(FakeNlb::default());
+    let mut service = LoadBalancer { source_ranges: vec!["10.0.0.0/8".to_owned()], ..service() };
+    played.settle(&mut service);
+    let waits = ("DeleteSecurityGroup", "DependencyViolation");
+    played.cloud.borrow_mut().cloud().waits_at.push(waits);
+    service.source_ranges.clear();
+    let before = played.host.sent().len();
+    for _ in 0..20 {
+        match played.call(&mut service) {
+            Ok(Progress::Pending(_)) => {}
+            Ok(Progress::Ready(_)) => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    let expected = ["LoadBalancerLeaveSecurityGroup", "DeleteSecurityGroup", "DeleteSecurityGroup"];
+    assert_eq!(writes(&played.host.sent()[before..]), expected);
+    service.source_ranges = vec!["10.0.0.0/8".to_owned()];
+    played.settle(&mut service);
+    played.cloud.borrow_mut().cloud().waits_at.push(waits);
+    assert_eq!(delete(&played, &mut service), Deletion::Done);
+    assert!(played.cloud.borrow_mut().cloud().waits_at.is_empty(), "it was refused once");
+    assert_eq!(count(&played), 0);
+}
+
+#[test]
+fn rules_of_security_groups_are_read_in_pages() {
+    let played = Played::new(FakeNlb { most_rules: 2, ..FakeNlb::default() });
+    let source_ranges = (1..=5).map(|it| format!("10.{it}.0.0/16")).collect();
+    let mut service = LoadBalancer { source_ranges, ..service() };
+    played.settle(&mut service);
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
+    service.source_ranges.pop();
+    assert_eq!(writes(&played.settle(&mut service)), ["RevokeSecurityGroup"], "also behind the first page");
+}
+
+#[test]
 fn alibaba_030_a_job_that_fails_is_told_and_tried_again() {
     let played = Played::new(FakeNlb { fails: Some("AddServersToServerGroup"), ..FakeNlb::default() });
     let mut service = service();

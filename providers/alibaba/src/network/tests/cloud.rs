@@ -33,6 +33,13 @@ pub(super) struct FakeNlb {
     pub(super) failed: Vec<String>,
     /// The most machines of a group.
     pub(super) most_servers: usize,
+    /// The most rules of a page.
+    pub(super) most_rules: usize,
+    /// Actions that are refused once, with these codes.
+    pub(super) waits_at: Vec<(&'static str, &'static str)>,
+    /// Whether a load balancer that gets security groups says nothing of it, nor shows them before the job is over; and those, by the job.
+    pub(super) joins_late: bool,
+    pub(super) joining: Vec<(String, String, Vec<Value>)>,
     /// An action just before which the load balancer that it is about goes.
     pub(super) goes_before: Option<&'static str>,
 }
@@ -50,6 +57,10 @@ impl Default for FakeNlb {
             fails: None,
             failed: Vec::new(),
             most_servers: 200,
+            most_rules: 1_000,
+            waits_at: Vec::new(),
+            joins_late: false,
+            joining: Vec::new(),
             goes_before: None,
         }
     }
@@ -185,7 +196,8 @@ impl FakeNlb {
         if action == "CreateListener" {
             return self.make_listener(&id, pairs, moment);
         }
-        let (answer, goes) = self.job(action, &id, moment);
+        let is_late = self.joins_late && action == "LoadBalancerJoinSecurityGroup";
+        let (answer, goes) = self.job(action, if is_late { "" } else { &id }, moment);
         if !goes {
             return reply(200, answer);
         }
@@ -195,6 +207,9 @@ impl FakeNlb {
         let groups = body["SecurityGroupIds"].as_array_mut().unwrap();
         match action {
             "DeleteLoadBalancer" => self.take_away(&id),
+            "LoadBalancerJoinSecurityGroup" if is_late => {
+                self.joining.push((answer["JobId"].as_str().unwrap().to_owned(), id, ids.collect()));
+            }
             "LoadBalancerJoinSecurityGroup" => groups.extend(ids),
             "LoadBalancerLeaveSecurityGroup" => {
                 let gone: Vec<Value> = ids.collect();
@@ -337,6 +352,10 @@ impl FakeCloud for FakeNlb {
     fn answer(&mut self, request: &Request, moment: FakeMoment) -> Response {
         published::check(request);
         let (action, pairs) = (action(request), pairs(request));
+        self.join_late(moment);
+        if let Some(at) = self.waits_at.iter().position(|(it, _)| *it == action) {
+            return refusal(400, self.waits_at.remove(at).1);
+        }
         match (&*request.endpoint, action) {
             ("ecs", "DescribeInstances") => self.machines.answer(request).unwrap(),
             ("ecs", _) => self.do_with_security(action, &pairs, moment),

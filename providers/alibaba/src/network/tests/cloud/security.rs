@@ -7,6 +7,16 @@ use super::{FakeNlb, listed};
 use crate::tests::pairs::{Pairs, members, refusal, text};
 
 impl FakeNlb {
+    /// Lets load balancers have the security groups whose jobs are over.
+    pub(super) fn join_late(&mut self, moment: FakeMoment) {
+        for (job, balancer, ids) in std::mem::take(&mut self.joining) {
+            match (self.jobs.is_done(&job, moment), self.balancers.get_mut(&balancer)) {
+                (Some(true), Some(it)) => it.body["SecurityGroupIds"].as_array_mut().unwrap().extend(ids),
+                _ => self.joining.push((job, balancer, ids)),
+            }
+        }
+    }
+
     /// Actions on security groups.
     pub(super) fn do_with_security(&mut self, action: &str, pairs: &Pairs, moment: FakeMoment) -> Response {
         if action == "DescribeSecurityGroups" {
@@ -35,8 +45,14 @@ impl FakeNlb {
         let rules = it.body["Rules"].as_array_mut().unwrap();
         match action {
             "DescribeSecurityGroupAttribute" => {
-                let rules = rules.clone();
-                return reply(200, json!({ "SecurityGroupId": id, "Permissions": { "Permission": rules } }));
+                let most: usize = text(pairs, "MaxResults").parse().unwrap();
+                assert!((10..=1_000).contains(&most));
+                let start = pairs.get("NextToken").map_or(0, |it| it.as_str().unwrap().parse().unwrap());
+                let size = most.min(self.most_rules);
+                let next = if rules.len() > start + size { (start + size).to_string() } else { String::new() };
+                let page: Vec<&Value> = rules.iter().skip(start).take(size).collect();
+                let shown = json!({ "SecurityGroupId": id, "Permissions": { "Permission": page }, "NextToken": next });
+                return reply(200, shown);
             }
             "AuthorizeSecurityGroup" => {
                 for rule in members(pairs, "Permissions").into_iter().filter(|it| !it.is_null()) {
