@@ -11,7 +11,7 @@ use tests::clouds::alibaba::ZONES;
 use tests::vendor::{AlibabaCloud, Vendor as _};
 
 use super::{AskedOfAlibaba, done, simulator};
-use crate::changes::{JOINING, NODES, SERVICES};
+use crate::changes::{NODES, SERVICES};
 use crate::comparison::seconds;
 use crate::services;
 use crate::steps::{MeasuredStep, SteppedCluster};
@@ -19,6 +19,9 @@ use crate::table::{Table, beside_vendor, row};
 
 /// The class of Network Load Balancers.
 const NETWORK: &str = "alibabacloud.com/nlb";
+
+/// Nodes that come and go behind many load balancers.
+const COMING: usize = 20;
 
 /// Nodes that come beside one load balancer, and Classic Load Balancers beside a Network one, as the vendor's manager was seen with them.
 const RECORDED: (usize, usize) = (120, 5);
@@ -34,7 +37,7 @@ fn network(number: usize, ports: usize) -> Service {
 
 /// Measures and prints.
 pub(crate) async fn measure() -> Result<()> {
-    let ground = SteppedCluster::start(simulator(NODES + JOINING).await?).await?;
+    let ground = SteppedCluster::start(simulator(NODES + COMING).await?).await?;
     let mut table = beside_vendor(&format!(
         "load balancers of Alibaba Cloud: reads + writes, and seconds; {NODES} nodes, changes of 0.5 s"
     ));
@@ -53,19 +56,26 @@ pub(crate) async fn measure() -> Result<()> {
     let since = SystemTime::now();
     let annotated = json!({ "metadata": { "annotations": { "example.com/unrelated": "1" } } });
     ground.services().await?.patch("web-001", &PatchParams::default(), &Patch::Merge(annotated)).await?;
-    show(&mut table, "an annotation that is not the cloud's", &ground.step(since, None).await?, "4 + 1 calls", "");
+    let step = ground.step(since, None).await?;
+    show(&mut table, "an annotation that is not the cloud's, at one of one port", &step, "4 + ports: 5 calls", "");
     ground.make(services::numbered(3..SERVICES), SERVICES).await?;
 
     let since = SystemTime::now();
-    ground.join(NODES..NODES + JOINING, NODES + JOINING).await?;
+    ground.join(NODES..NODES + COMING, NODES + COMING).await?;
     let step = ground.step(since, None).await?;
-    show(&mut table, &format!("{JOINING} nodes come, at {SERVICES} load balancers"), &step, "", "one call a group");
+    show(&mut table, &format!("{COMING} nodes come, at {SERVICES} load balancers"), &step, "", "");
+    let change_of_group = |step: &MeasuredStep, action: &str| {
+        let groups: usize = ground.cloud.with(|world| world.groups.all().count());
+        format!("{:.2}", done(&step.requests, action) as f64 / groups as f64)
+    };
+    row(&mut table, "  calls a group", change_of_group(&step, "/AddVServerGroupBackendServers"), "", "1");
     let since = SystemTime::now();
-    for number in NODES..NODES + JOINING {
+    for number in NODES..NODES + COMING {
         ground.leave(number).await?;
     }
     let step = ground.step(since, None).await?;
-    show(&mut table, &format!("{JOINING} nodes go"), &step, "", "one call a group");
+    show(&mut table, &format!("{COMING} nodes go"), &step, "", "");
+    row(&mut table, "  calls a group", change_of_group(&step, "/RemoveVServerGroupBackendServers"), "", "1");
 
     let (ground, since) = ground.restart(&[&format!("--load-balancer-class={NETWORK}")]).await?;
     show(&mut table, "another process begins", &ground.step(since, None).await?, "", "no write");
