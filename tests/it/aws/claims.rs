@@ -20,10 +20,10 @@ const FLAG: &str = "--controllers=*,volume-provisioner,volume-attacher";
 
 /// The rules for volumes of claims, as the chart has them.
 fn rules() -> Vec<Value> {
-    let rule = |effect: &str, operation: &str, only: Value, content: Value| {
-        json!({
-            "methods": ["POST"], "paths": ["/"], "operations": [operation], "effect": effect, "only": only, "where": content,
-        })
+    let rule = |effect: &str, operation: &str, content: Value| {
+        let mut rule = json!({ "methods": ["POST"], "paths": ["/"], "operations": [operation], "effect": effect });
+        rule.as_object_mut().unwrap().extend(content.as_object().unwrap().clone());
+        rule
     };
     let (volume, instance) = (json!(["vol-*"]), json!(["i-*"]));
     let at = json!({ "InstanceId": instance, "VolumeId": volume });
@@ -44,12 +44,12 @@ fn rules() -> Vec<Value> {
         "TagSpecification.1.ResourceType": ["volume"], "VolumeType": ["gp2", "gp3", "io1", "io2", "sc1", "st1", "standard"],
     });
     vec![
-        json!({ "methods": ["POST"], "paths": ["/"], "operations": ["DescribeVolumesModifications"], "effect": "read" }),
-        rule("write", "CreateVolume", made, kinds),
-        rule("update", "AttachVolume", json!([]), attached),
-        rule("write", "ModifyVolume", json!(["Size"]), json!({ "VolumeId": volume })),
-        rule("detach", "DetachVolume", json!([]), at),
-        rule("delete", "DeleteVolume", json!([]), json!({ "VolumeId": volume })),
+        rule("read", "DescribeVolumesModifications", json!({})),
+        rule("write", "CreateVolume", json!({ "only": made, "where": kinds })),
+        rule("update", "AttachVolume", json!({ "where": attached })),
+        rule("write", "ModifyVolume", json!({ "only": ["Size"], "where": { "VolumeId": volume } })),
+        rule("detach", "DetachVolume", json!({ "where": at })),
+        rule("delete", "DeleteVolume", json!({ "where": { "VolumeId": volume } })),
     ]
 }
 
@@ -122,10 +122,10 @@ async fn provisioned(rig: &Rig, claim: &str, volume: &str, node: u64) -> Persist
     found
 }
 
-/// The volumes in the cloud that have a name there.
+/// The volumes in the cloud that have a name there, and do not go.
 fn in_cloud(rig: &Rig) -> Vec<Value> {
     let all = rig.order("volumes", &json!({})).as_array().cloned().unwrap();
-    all.into_iter().filter(|it| it["tags"]["CSIVolumeName"].is_string()).collect()
+    all.into_iter().filter(|it| it["tags"]["CSIVolumeName"].is_string() && it["state"] != "deleting").collect()
 }
 
 /// Waits until the volume is at this node, by an attachment that kube-controller-manager would have made.
