@@ -50,6 +50,7 @@ pub mod volume_attacher;
 mod volume_error;
 mod volume_events;
 pub mod volume_provisioner;
+mod volume_vendor;
 mod warm_up;
 mod watch;
 mod watched;

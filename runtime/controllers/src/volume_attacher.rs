@@ -10,10 +10,13 @@
 //! While the cloud is at work on many, one list of volumes says which are worth a question (`poll`). Now and then it says which of those that
 //! are attached seem to have left their machines, and are looked at (`lost`).
 //!
+//! The vendor's own attacher must not run beside it: what it does is noticed (`hand`), and everything waits then.
+//!
 //! Nothing is detached but what such an object was begun with, only when that is deleted or names something else by now, and not
 //! while another one holds the same volume at the same machine.
 
 mod drift;
+mod hand;
 mod lost;
 mod names;
 mod pending;
@@ -22,6 +25,7 @@ mod poll;
 mod sync;
 mod turns;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -45,8 +49,9 @@ use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
 use crate::trimmed::Trimmed;
 use crate::volume_events::VolumeEvents;
+use crate::volume_vendor::{LOOKS, VendorPart, VolumeVendor};
 use crate::watch;
-use crate::watched::{WatchWriter, Watched};
+use crate::watched::{ObjectChange, WatchWriter, Watched};
 use crate::worker::{self, random};
 
 use self::names::{NamesNear, WokenNodes};
@@ -68,11 +73,13 @@ const VOLUME: &str = "volume/";
 pub struct Options {
     /// How often it looks whether attached volumes are still where they were attached.
     pub look_period: Duration,
+    /// How often it looks whether the vendor's own attacher runs.
+    pub vendor_period: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { look_period: Duration::from_mins(10) }
+        Self { look_period: Duration::from_mins(10), vendor_period: LOOKS }
     }
 }
 
@@ -97,6 +104,9 @@ struct VolumeAttacher {
     is_awaited: Notify,
     cloud: Arc<dyn CloudVolumes>,
     identity: Arc<dyn Identity>,
+    vendor: Arc<VolumeVendor>,
+    /// UIDs of attachments of which this process says that they are attached, until the watch shows it.
+    said: Mutex<HashSet<String>>,
     events: VolumeEvents,
     queue: Arc<WorkQueue>,
     options: Options,
@@ -127,6 +137,8 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         turns: Mutex::default(),
         pending: Mutex::default(),
         is_awaited: Notify::new(),
+        vendor: context.volume_vendor(&volumes, VendorPart::Attacher, options.vendor_period),
+        said: Mutex::default(),
         cloud: volumes,
         identity: cloud.identity.clone(),
         events: VolumeEvents::new(context.events.recorder(COMPONENT)),
@@ -148,6 +160,7 @@ impl VolumeAttacher {
     ) {
         let mut shutdown = std::pin::pin!(shutdown);
         let mut background = JoinSet::new();
+        background.spawn(self.vendor.clone().follow());
         background.spawn(self.clone().watch_attachments(attachments));
         background.spawn(self.clone().watch_volumes(volumes));
         background.spawn(self.clone().watch_csi_nodes(csi_nodes));
@@ -158,7 +171,8 @@ impl VolumeAttacher {
                 self.attachments.synced(),
                 self.volumes.synced(),
                 self.csi_nodes.synced(),
-                self.csi_drivers.synced()
+                self.csi_drivers.synced(),
+                self.vendor.looked()
             );
         };
         tokio::select! {
@@ -167,6 +181,7 @@ impl VolumeAttacher {
         }
         self.is_synced.store(true, Ordering::Release);
         background.spawn(self.clone().retry_with_new_credentials());
+        background.spawn(self.clone().retry_without_vendor());
         background.spawn(self.clone().read_lists());
         background.spawn(self.clone().look_after_attached());
         let queue = self.queue.clone();
@@ -177,6 +192,7 @@ impl VolumeAttacher {
         let apply = |event: Event<VolumeAttachment>| {
             for change in self.attachments.apply(event, &mut writer) {
                 self.near.lock().change(change.before.as_deref(), change.after.as_deref());
+                self.look_for_a_hand(&change);
                 let Some(after) = change.after else {
                     let Some(before) = change.before else { continue };
                     match before.spec.attacher == self.driver() {
@@ -259,6 +275,30 @@ impl VolumeAttacher {
         loop {
             changed(&mut versions).await;
             self.add_due();
+        }
+    }
+
+    /// Tries everything once more whenever the vendor's controller has gone.
+    async fn retry_without_vendor(self: Arc<Self>) {
+        loop {
+            self.vendor.away().await;
+            self.add_due();
+        }
+    }
+
+    /// Whether another attacher has begun an attachment or finished it.
+    fn look_for_a_hand(&self, change: &ObjectChange<VolumeAttachment>) {
+        let Some(after) = &change.after else {
+            let uid = change.before.as_ref().and_then(|it| it.metadata.uid.as_ref());
+            uid.into_iter().for_each(|it| drop(self.said.lock().remove(it)));
+            return;
+        };
+        let is_said = hand::becomes_attached(change.before.as_deref(), after)
+            && after.metadata.uid.as_ref().is_some_and(|it| self.said.lock().remove(it));
+        if let Some(what) = hand::of_vendor(change.before.as_deref(), after, is_said, &self.driver())
+            && self.is_synced.load(Ordering::Acquire)
+        {
+            self.vendor.saw(VendorPart::Attacher, &self.about(after), &what);
         }
     }
 

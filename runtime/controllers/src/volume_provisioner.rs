@@ -13,6 +13,7 @@
 //! The intent outlives claim and process: whatever was asked for is either a PersistentVolume's or abandoned.
 
 mod class;
+mod hand;
 mod intent;
 mod places;
 mod plan;
@@ -45,6 +46,7 @@ use tracing::{info, warn};
 use crate::account::changed;
 use crate::context::{Context, Task};
 use crate::error::chain;
+use crate::events::reference;
 use crate::liveness::Liveness;
 use crate::metrics::VolumeMetrics;
 use crate::nodes::Nodes;
@@ -52,6 +54,7 @@ use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
 use crate::trimmed::Trimmed;
 use crate::volume_events::VolumeEvents;
+use crate::volume_vendor::{LOOKS, VendorPart, VolumeVendor};
 use crate::watch;
 use crate::watched::{WatchWriter, Watched};
 use crate::worker::{self, random};
@@ -83,11 +86,13 @@ pub struct Options {
     pub cluster_name: String,
     /// How many volumes are deleted in how long.
     pub budget: Budget,
+    /// How often it looks whether the vendor's own provisioner runs.
+    pub vendor_period: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { cluster_name: "kubernetes".to_owned(), budget: budgets::VOLUMES }
+        Self { cluster_name: "kubernetes".to_owned(), budget: budgets::VOLUMES, vendor_period: LOOKS }
     }
 }
 
@@ -108,6 +113,7 @@ struct VolumeProvisioner {
     nodes_changed: Notify,
     cloud: Arc<dyn CloudVolumes>,
     identity: Arc<dyn Identity>,
+    vendor: Arc<VolumeVendor>,
     /// The names of claims, by their UIDs.
     names: Mutex<HashMap<String, String>>,
     intents: Mutex<HashMap<String, Intent>>,
@@ -153,6 +159,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         attachments,
         nodes: context.nodes.clone(),
         nodes_changed: Notify::new(),
+        vendor: context.volume_vendor(&volumes, VendorPart::Provisioner, options.vendor_period),
         cloud: volumes,
         identity: cloud.identity.clone(),
         names: Mutex::default(),
@@ -194,6 +201,7 @@ impl VolumeProvisioner {
             () = &mut shutdown => return,
         }
         let mut background = JoinSet::new();
+        background.spawn(self.vendor.clone().follow());
         background.spawn(self.clone().watch_claims(claims));
         background.spawn(self.clone().watch_volumes(volumes));
         background.spawn(self.clone().watch_csi_nodes(csi_nodes));
@@ -204,7 +212,8 @@ impl VolumeProvisioner {
                 self.claims.synced(),
                 self.volumes.synced(),
                 self.csi_nodes.synced(),
-                self.attachments.synced()
+                self.attachments.synced(),
+                self.vendor.looked()
             );
         };
         tokio::select! {
@@ -215,6 +224,7 @@ impl VolumeProvisioner {
         self.all_again();
         background.spawn(self.clone().retry_with_new_credentials());
         background.spawn(self.clone().retry_with_approvals());
+        background.spawn(self.clone().retry_without_vendor());
         background.spawn(self.clone().retry_with_nodes());
         let queue = self.queue.clone();
         worker::run(self, queue, WORKERS, background, &liveness, shutdown).await;
@@ -289,6 +299,9 @@ impl VolumeProvisioner {
                     }
                     continue;
                 };
+                if change.before.is_none() {
+                    self.look_for_a_hand(&after);
+                }
                 self.saved.lock().remove(&after.name_any());
                 let step = |it: &PersistentVolume| plan::volume(it, &[], &self.driver());
                 let (key, next) = (format!("{VOLUME}{}", after.name_any()), step(&after));
@@ -346,6 +359,25 @@ impl VolumeProvisioner {
         loop {
             changed(&mut approvals).await;
             self.all_again();
+        }
+    }
+
+    /// Tries everything once more whenever the vendor's controller has gone.
+    async fn retry_without_vendor(self: Arc<Self>) {
+        loop {
+            self.vendor.away().await;
+            self.all_again();
+        }
+    }
+
+    /// Whether another provisioner has made a volume that is new.
+    fn look_for_a_hand(&self, volume: &PersistentVolume) {
+        if let Some(claim) = hand::of_vendor(volume, &self.process, &self.driver())
+            // A process before may have saved it in its last moment.
+            && !self.is_begun(claim)
+        {
+            let what = format!("PersistentVolume {} was made by another hand", volume.name_any());
+            self.vendor.saw(VendorPart::Provisioner, &reference(volume), &what);
         }
     }
 

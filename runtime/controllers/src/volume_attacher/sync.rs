@@ -311,6 +311,8 @@ impl VolumeAttacher {
         let before = attachment.status.iter().flat_map(|it| it.attachment_metadata.iter().flatten());
         let mut metadata: BTreeMap<_, _> = before.map(|(key, _)| (key.clone(), None)).collect();
         metadata.extend(context.into_iter().map(|(key, value)| (key, Some(value))));
+        // The watch may show it before the answer comes.
+        attachment.metadata.uid.iter().for_each(|it| drop(self.said.lock().insert(it.clone())));
         let status = json!({ "attached": true, "attachmentMetadata": metadata, "attachError": null });
         self.write_status(attachment, status).await?;
         Ok(AttachProgress::Over)
@@ -419,6 +421,7 @@ impl Reconcile for VolumeAttacher {
     type Error = Error;
 
     async fn sync(&self, key: &str) -> Result<NextSync, Error> {
+        self.vendor.check()?;
         let (name, result) = match (key.strip_prefix(ATTACHMENT), key.strip_prefix(VOLUME)) {
             (Some(name), _) => (name, self.sync_attachment(name).await),
             (_, Some(name)) => return self.sync_volume(name).await.map(|_| NextSync::Done),
@@ -445,7 +448,11 @@ impl Reconcile for VolumeAttacher {
 
     fn show(&self, key: &str, error: &Error, _: u32) {
         let text = chain(error);
-        warn!(next = error.next(), "error syncing '{key}': {text}, requeuing");
+        match error {
+            // It is told once, and not of each attachment.
+            Error::Vendor(_) => debug!("'{key}' waits: {text}"),
+            _ => warn!(next = error.next(), "error syncing '{key}': {text}, requeuing"),
+        }
     }
 
     fn pause(&self, error: &Error, failures: u32) -> Pause {
