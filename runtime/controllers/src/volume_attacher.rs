@@ -44,6 +44,7 @@ use tokio::time::Instant;
 use crate::account::changed;
 use crate::context::{Context, Task};
 use crate::liveness::Liveness;
+use crate::migrated;
 use crate::nodes::Nodes;
 use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
@@ -219,7 +220,7 @@ impl VolumeAttacher {
 
     async fn watch_volumes(self: Arc<Self>, mut writer: WatchWriter<PersistentVolume>) {
         let apply = |event: Event<PersistentVolume>| {
-            for change in self.volumes.apply(event, &mut writer) {
+            for change in self.volumes.apply(migrated::shown(event, &self.cloud.description()), &mut writer) {
                 let Some(after) = change.after else { continue };
                 let name = after.name_any();
                 if change.before.is_none() {
@@ -359,9 +360,14 @@ impl VolumeAttacher {
         self.attachments.all().iter().filter(|it| plan::is_due(it, &driver)).for_each(|it| self.add(it));
     }
 
-    /// The PersistentVolume that an attachment names.
+    /// The PersistentVolume that an attachment names, or that stands in it where a pod names a volume of an in-tree plugin itself.
     fn volume_of(&self, attachment: &VolumeAttachment) -> Option<Arc<PersistentVolume>> {
-        plan::volume_name(attachment).and_then(|it| self.volumes.get(it))
+        let source = &attachment.spec.source;
+        match (plan::volume_name(attachment), &source.inline_volume_spec) {
+            (Some(name), _) => self.volumes.get(name),
+            (None, Some(spec)) => migrated::inline(spec, &self.cloud.description()).map(Arc::new),
+            (None, None) => None,
+        }
     }
 
     fn driver(&self) -> String {

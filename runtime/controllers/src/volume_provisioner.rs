@@ -49,6 +49,7 @@ use crate::error::chain;
 use crate::events::reference;
 use crate::liveness::Liveness;
 use crate::metrics::VolumeMetrics;
+use crate::migrated;
 use crate::nodes::Nodes;
 use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
@@ -292,7 +293,7 @@ impl VolumeProvisioner {
 
     async fn watch_volumes(self: Arc<Self>, mut writer: WatchWriter<PersistentVolume>) {
         let apply = |event: Event<PersistentVolume>| {
-            for change in self.volumes.apply(event, &mut writer) {
+            for change in self.volumes.apply(migrated::shown(event, &self.cloud.description()), &mut writer) {
                 let Some(after) = change.after else {
                     if let Some(before) = change.before {
                         self.counted.lock().remove(&before.name_any());

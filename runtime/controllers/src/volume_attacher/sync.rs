@@ -396,7 +396,7 @@ impl VolumeAttacher {
     pub(super) fn about(&self, attachment: &VolumeAttachment) -> ObjectReference {
         let volume = self.volume_of(attachment);
         let claim = volume.as_ref().and_then(|it| it.spec.as_ref()?.claim_ref.clone());
-        match (claim, volume) {
+        match (claim, volume.filter(|it| it.metadata.name.is_some())) {
             (Some(claim), _) => ObjectReference {
                 api_version: Some("v1".to_owned()),
                 kind: Some("PersistentVolumeClaim".to_owned()),

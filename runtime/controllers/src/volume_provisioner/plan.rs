@@ -6,6 +6,7 @@ use kube::ResourceExt as _;
 
 use super::intent::Intent;
 use super::request::{FINALIZER, PROVISIONED_BY, is_ours};
+use crate::migrated::MIGRATED_TO;
 
 /// The memo of a deletion, which the host keeps on the PersistentVolume.
 pub(super) const DELETION_MEMO: &str = "aerostat.dev/volume-deletion-memo";
@@ -81,7 +82,8 @@ pub(super) fn volume(pv: &PersistentVolume, attached_to: &[String], driver: &str
     let Some(csi) = pv.spec.as_ref().and_then(|it| it.csi.as_ref()).filter(|it| it.driver == driver) else {
         return VolumeStep::Ignore;
     };
-    if pv.annotations().get(PROVISIONED_BY).is_some_and(|it| it != driver) {
+    let is_migrated = pv.annotations().get(MIGRATED_TO).is_some_and(|it| it == driver);
+    if !is_migrated && pv.annotations().get(PROVISIONED_BY).is_some_and(|it| it != driver) {
         return VolumeStep::Ignore;
     }
     let policy = pv.spec.as_ref().and_then(|it| it.persistent_volume_reclaim_policy.as_deref());
@@ -209,6 +211,15 @@ mod tests {
         let others = json!({ "metadata": { "annotations": { PROVISIONED_BY: "other" } } });
         assert_eq!(volume(&pv("Delete", "Released", others), &[], DRIVER), VolumeStep::Ignore);
         assert_eq!(volume(&pv("Delete", "Released", json!({})), &[], "another"), VolumeStep::Ignore);
+    }
+
+    /// Cases: csi 3
+    #[test]
+    fn a_volume_that_came_to_the_driver_is_deleted_as_its_own() {
+        let plugin = "kubernetes.io/example";
+        let migrated = |to: &str| json!({ "metadata": { "annotations": { PROVISIONED_BY: plugin, MIGRATED_TO: to } } });
+        assert_eq!(volume(&pv("Delete", "Released", migrated(DRIVER)), &[], DRIVER), VolumeStep::Delete(known()));
+        assert_eq!(volume(&pv("Delete", "Released", migrated("another")), &[], DRIVER), VolumeStep::Ignore);
     }
 
     /// Cases: csi 45
