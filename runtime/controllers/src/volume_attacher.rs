@@ -181,6 +181,7 @@ impl VolumeAttacher {
             () = &mut shutdown => return,
         }
         self.is_synced.store(true, Ordering::Release);
+        self.vendor.begins(VendorPart::Attacher);
         background.spawn(self.clone().retry_with_new_credentials());
         background.spawn(self.clone().retry_without_vendor());
         background.spawn(self.clone().read_lists());
@@ -296,9 +297,7 @@ impl VolumeAttacher {
         };
         let is_said = hand::becomes_attached(change.before.as_deref(), after)
             && after.metadata.uid.as_ref().is_some_and(|it| self.said.lock().remove(it));
-        if let Some(what) = hand::of_vendor(change.before.as_deref(), after, is_said, &self.driver())
-            && self.is_synced.load(Ordering::Acquire)
-        {
+        if let Some(what) = hand::of_vendor(change.before.as_deref(), after, is_said, &self.driver()) {
             self.vendor.saw(VendorPart::Attacher, &self.about(after), &what);
         }
     }

@@ -221,6 +221,7 @@ impl VolumeProvisioner {
             () = synced => {}
             () = &mut shutdown => return,
         }
+        self.vendor.begins(VendorPart::Provisioner);
         // Those whose claims are gone are named by no watch.
         self.all_again();
         background.spawn(self.clone().retry_with_new_credentials());

@@ -11,7 +11,7 @@
 
 mod leases;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -92,14 +92,13 @@ pub(crate) struct VolumeVendor {
     requested: RequestedChanges,
     metrics: VolumeMetrics,
     events: VolumeEvents,
-    /// The parts whose work is done here.
-    parts: Mutex<BTreeSet<VendorPart>>,
+    /// The parts whose work is done here, and since when: once all is known that was there at the start.
+    parts: Mutex<BTreeMap<VendorPart, Option<Instant>>>,
     evidence: Mutex<VendorEvidence>,
     verdict: watch::Sender<VendorVerdict>,
     /// One of the controllers looks for all.
     looking: tokio::sync::Mutex<()>,
     looks: Duration,
-    begin: Instant,
 }
 
 impl VendorPart {
@@ -151,14 +150,18 @@ impl VolumeVendor {
             verdict: watch::Sender::new(VendorVerdict::Unknown),
             looking: tokio::sync::Mutex::default(),
             looks,
-            begin: Instant::now(),
         }
     }
 
-    /// The work of this part is done here from now on.
+    /// The work of this part is done here.
     pub(crate) fn replaces(&self, part: VendorPart) {
-        self.parts.lock().insert(part);
+        self.parts.lock().insert(part, None);
         self.metrics.vendor_runs(part.container(), false);
+    }
+
+    /// The work of this part begins now: all is known that was there at the start.
+    pub(crate) fn begins(&self, part: VendorPart) {
+        self.parts.lock().insert(part, Some(Instant::now()));
     }
 
     /// Whether anything is written at all now.
@@ -193,7 +196,8 @@ impl VolumeVendor {
     /// A part of the vendor's controller has done something about this object, which `what` says without a full stop. It does not count while
     /// what was done before may still come to be seen.
     pub(crate) fn saw(&self, part: VendorPart, about: &ObjectReference, what: &str) {
-        if self.begin.elapsed() < self.looks * QUIET_LOOKS || !self.parts.lock().contains(&part) {
+        let begin = self.parts.lock().get(&part).copied().flatten();
+        if begin.is_none_or(|it| it.elapsed() < self.looks * QUIET_LOOKS) {
             debug!(part = part.container(), what, "the vendor's controller may have done this before");
             return;
         }
@@ -234,7 +238,7 @@ impl VolumeVendor {
     /// Looks at the Leases of the vendor's parts. Returns when to look again.
     async fn look(&self, is_warned: &mut bool) -> Duration {
         let driver = self.cloud.description().driver.clone();
-        let parts: Vec<_> = self.parts.lock().iter().copied().collect();
+        let parts: Vec<_> = self.parts.lock().keys().copied().collect();
         let mut found = Vec::new();
         for part in parts {
             // All namespaces: vendors have their controllers where they like.
@@ -297,12 +301,16 @@ impl VolumeVendor {
     }
 
     fn judge(&self) {
-        let verdict = self.evidence.lock().verdict();
-        let replaced = self.verdict.send_replace(verdict.clone());
+        let (verdict, replaced) = {
+            // So that a later one is not replaced by it.
+            let evidence = self.evidence.lock();
+            let verdict = evidence.verdict();
+            (verdict.clone(), self.verdict.send_replace(verdict))
+        };
         if replaced == verdict {
             return;
         }
-        for part in &*self.parts.lock() {
+        for part in self.parts.lock().keys() {
             let runs = matches!(&verdict, VendorVerdict::Runs(running, _) if running == part);
             self.metrics.vendor_runs(part.container(), runs);
         }
@@ -340,5 +348,47 @@ impl RenewedLease {
             part.container(),
             part.controller(),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DRIVER: &str = "dobs.csi.digitalocean.com";
+
+    fn lease() -> RenewedLease {
+        RenewedLease { holder: "csi-controller-0".to_owned(), ..RenewedLease::default() }
+    }
+
+    fn evidence(by_leases: Option<LeaseVerdict>, has_hand: bool) -> VendorEvidence {
+        let hand =
+            || VendorHand { part: VendorPart::Provisioner, about: ObjectReference::default(), text: "its hand".into() };
+        VendorEvidence { by_leases, hand: has_hand.then(hand), ..VendorEvidence::default() }
+    }
+
+    #[test]
+    fn leases_have_the_names_that_sidecars_give_them() {
+        let names = [VendorPart::Provisioner, VendorPart::Attacher].map(|it| it.lease(DRIVER));
+        assert_eq!(names, ["dobs-csi-digitalocean-com", "external-attacher-leader-dobs-csi-digitalocean-com"]);
+    }
+
+    /// Cases: csi 74
+    #[test]
+    fn a_verdict_on_the_vendor_rests_on_leases_and_on_its_hand() {
+        let renewed = || Some(LeaseVerdict::Renewed(VendorPart::Attacher, lease()));
+        let by_hand = VendorVerdict::Runs(VendorPart::Provisioner, "its hand".into());
+        assert_eq!(evidence(None, true).verdict(), VendorVerdict::Unknown, "nothing is written before the first look");
+        assert_eq!(evidence(Some(LeaseVerdict::None), false).verdict(), VendorVerdict::Absent);
+        assert_eq!(evidence(Some(LeaseVerdict::None), true).verdict(), by_hand);
+        assert_eq!(evidence(Some(LeaseVerdict::Unsure(lease())), true).verdict(), by_hand);
+        assert!(matches!(evidence(Some(LeaseVerdict::Unsure(lease())), false).verdict(), VendorVerdict::Unsure(_)));
+        let verdict = evidence(renewed(), true).verdict();
+        let VendorVerdict::Runs(VendorPart::Attacher, text) = &verdict else { panic!("{verdict:?}") };
+        for part in
+            ["is renewed by csi-controller-0", "take the container csi-attacher", "switch the volume-attacher off"]
+        {
+            assert!(text.contains(part), "{text}");
+        }
     }
 }

@@ -41,7 +41,7 @@ pub(super) enum LeaseVerdict {
 }
 
 /// A Lease, and its holder.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct RenewedLease {
     namespace: String,
     name: String,
