@@ -51,6 +51,7 @@ mod version;
 pub mod volume_attacher;
 mod volume_error;
 mod volume_events;
+mod volume_list;
 pub mod volume_provisioner;
 mod volume_vendor;
 mod warm_up;

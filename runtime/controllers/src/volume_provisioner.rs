@@ -15,6 +15,8 @@
 mod class;
 mod hand;
 mod intent;
+mod lists;
+mod orphans;
 mod places;
 mod plan;
 mod quantity;
@@ -61,6 +63,7 @@ use crate::watched::{WatchWriter, Watched};
 use crate::worker::{self, random};
 
 use self::intent::Intent;
+use self::orphans::VolumeOrphans;
 use self::plan::VolumeStep;
 
 /// The source of this controller's events.
@@ -89,11 +92,18 @@ pub struct Options {
     pub budget: Budget,
     /// How often it looks whether the vendor's own provisioner runs.
     pub vendor_period: Duration,
+    /// How often it looks for volumes that nothing in the cluster has.
+    pub orphan_period: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { cluster_name: "kubernetes".to_owned(), budget: budgets::VOLUMES, vendor_period: LOOKS }
+        Self {
+            cluster_name: "kubernetes".to_owned(),
+            budget: budgets::VOLUMES,
+            vendor_period: LOOKS,
+            orphan_period: Duration::from_hours(1),
+        }
     }
 }
 
@@ -125,6 +135,7 @@ struct VolumeProvisioner {
     counted: Mutex<HashMap<String, Instant>>,
     /// PersistentVolumes that were saved, and that the watch has not shown yet.
     saved: Mutex<HashSet<String>>,
+    orphans: Mutex<VolumeOrphans>,
     requested: RequestedChanges,
     metrics: VolumeMetrics,
     events: VolumeEvents,
@@ -169,6 +180,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         spent: Mutex::default(),
         counted: Mutex::default(),
         saved: Mutex::default(),
+        orphans: Mutex::default(),
         requested: context.requested.clone(),
         metrics: context.metrics.volumes.clone(),
         events: VolumeEvents::new(context.events.recorder(COMPONENT)),
@@ -227,6 +239,7 @@ impl VolumeProvisioner {
         background.spawn(self.clone().retry_with_new_credentials());
         background.spawn(self.clone().retry_with_approvals());
         background.spawn(self.clone().retry_without_vendor());
+        background.spawn(self.clone().look_for_orphans());
         background.spawn(self.clone().retry_with_nodes());
         let queue = self.queue.clone();
         worker::run(self, queue, WORKERS, background, &liveness, shutdown).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry};
+use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry};
 
 /// The label of what a volume begins with; it always begins empty.
 const NO_SOURCE: &str = "";
@@ -18,6 +18,8 @@ pub(crate) struct VolumeMetrics {
     deleting: HistogramVec,
     /// Volumes that were not deleted because enough were.
     pub(crate) withheld: IntCounter,
+    /// Volumes of this cluster that nothing in it has.
+    pub(crate) orphans: IntGauge,
     vendor: IntGaugeVec,
 }
 
@@ -48,6 +50,10 @@ impl VolumeMetrics {
                 "aerostat_volume_deletions_withheld_total",
                 "Volumes that were not deleted because enough were lately, once for each event about them",
             )?,
+            orphans: IntGauge::new(
+                "aerostat_orphaned_volumes",
+                "Volumes with the cluster's mark whose claim is gone, and that no PersistentVolume names",
+            )?,
             vendor: IntGaugeVec::new(
                 Opts::new(
                     "aerostat_volume_vendor_controller",
@@ -63,6 +69,7 @@ impl VolumeMetrics {
         registry.register(Box::new(metrics.not_deleted.clone()))?;
         registry.register(Box::new(metrics.deleting.clone()))?;
         registry.register(Box::new(metrics.withheld.clone()))?;
+        registry.register(Box::new(metrics.orphans.clone()))?;
         registry.register(Box::new(metrics.vendor.clone()))?;
         Ok(metrics)
     }

@@ -10,12 +10,11 @@ use tracing::{debug, warn};
 
 use super::VolumeAttacher;
 use super::drift::{self, SaidAttachment};
-use super::pending::REST;
 use super::plan;
-use super::poll::PAGES;
 use crate::cloud_call::CALL;
 use crate::error::chain;
 use crate::volume_error::Error;
+use crate::volume_list::{self, PAGES, REST};
 use crate::worker::random;
 
 /// The reason of the event.
@@ -52,7 +51,7 @@ impl VolumeAttacher {
             if number > 0 {
                 tokio::time::sleep(REST).await;
             }
-            let page = self.page(cursor.take()).await?;
+            let page = volume_list::page(&*self.cloud, cursor.take()).await?;
             suspects.extend(drift::suspects(&all, &page.volumes).into_iter().cloned());
             cursor = page.next;
             if cursor.is_none() {

@@ -6,9 +6,8 @@ use std::time::Duration;
 use cloud_provider::{CloudVolume, VolumeState};
 
 use super::plan::VolumeTarget;
+use crate::volume_list::REST;
 
-/// How long it rests between two pages of the list.
-pub(super) const REST: Duration = Duration::from_secs(3);
 /// How long an attachment waits for the list before it is asked about all the same: of one that has failed, a list shows nothing. Of many
 /// it is longer, so that one is asked about in the time of a page.
 const SHORTEST_WAIT: Duration = Duration::from_secs(30);

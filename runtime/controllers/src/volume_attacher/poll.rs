@@ -3,18 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Error as CloudError, VolumePage};
-use tokio::time::timeout;
+use cloud_provider::Error as CloudError;
 use tracing::debug;
 
-use super::pending::REST;
 use super::plan::VolumeTarget;
 use super::{ATTACHMENT, VolumeAttacher};
-use crate::cloud_call::{CALL, late};
 use crate::error::{LONGEST_RETRY_AFTER, chain};
-
-/// The most pages of one list.
-pub(super) const PAGES: usize = 1_000;
+use crate::volume_list::{self, PAGES, REST};
 
 impl VolumeAttacher {
     /// The cloud is at work on an attachment, and would be asked about it after this time. Returns when it is.
@@ -47,7 +42,7 @@ impl VolumeAttacher {
     async fn read_list(&self) -> Result<(), CloudError> {
         let (mut cursor, mut pages) = (None, 0);
         loop {
-            let page = self.page(cursor.take()).await?;
+            let page = volume_list::page(&*self.cloud, cursor.take()).await?;
             pages += 1;
             let done = self.pending.lock().done(&page.volumes);
             done.iter().for_each(|it| self.queue.add(&format!("{ATTACHMENT}{it}")));
@@ -58,11 +53,5 @@ impl VolumeAttacher {
             }
             tokio::time::sleep(REST).await;
         }
-    }
-
-    /// One page of the list of volumes.
-    pub(super) async fn page(&self, cursor: Option<String>) -> Result<VolumePage, CloudError> {
-        let asked = self.cloud.list(cursor, self.cloud.description().list_page_size);
-        timeout(CALL, asked).await.unwrap_or_else(|_| Err(late()).into()).answer
     }
 }
