@@ -291,8 +291,9 @@ impl VolumeAttacher {
     /// Whether another attacher has begun an attachment or finished it.
     fn look_for_a_hand(&self, change: &ObjectChange<VolumeAttachment>) {
         let Some(after) = &change.after else {
-            let uid = change.before.as_ref().and_then(|it| it.metadata.uid.as_ref());
-            uid.into_iter().for_each(|it| drop(self.said.lock().remove(it)));
+            if let Some(gone) = change.before.as_ref().and_then(|it| it.metadata.uid.as_ref()) {
+                self.said.lock().remove(gone);
+            }
             return;
         };
         let is_said = hand::becomes_attached(change.before.as_deref(), after)

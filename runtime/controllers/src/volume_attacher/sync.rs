@@ -312,7 +312,9 @@ impl VolumeAttacher {
         let mut metadata: BTreeMap<_, _> = before.map(|(key, _)| (key.clone(), None)).collect();
         metadata.extend(context.into_iter().map(|(key, value)| (key, Some(value))));
         // The watch may show it before the answer comes.
-        attachment.metadata.uid.iter().for_each(|it| drop(self.said.lock().insert(it.clone())));
+        if let Some(uid) = &attachment.metadata.uid {
+            self.said.lock().insert(uid.clone());
+        }
         let status = json!({ "attached": true, "attachmentMetadata": metadata, "attachError": null });
         self.write_status(attachment, status).await?;
         Ok(AttachProgress::Over)
