@@ -99,5 +99,6 @@ login='{ "auths": { "registry.example.com": { "auth": "REPLACE-WITH-YOUR-LOGIN" 
 one registry/secret.yaml registry --set provider=digitalocean "${of_registry[@]}" --set-literal "module.oci.login.dockerConfigJson=$login"
 one volumes/rbac.yaml volumes "${digitalocean[@]}" --set controllers.volume-provisioner=true
 one volumes/attacher-rbac.yaml volume-attacher "${digitalocean[@]}" --set controllers.volume-attacher=true
+one volumes/expander-rbac.yaml volume-expander "${digitalocean[@]}" --set controllers.volume-expander=true
 one persistent-volumes/rbac.yaml persistent-volumes "${hetzner[@]}"
 one persistent-volumes/webhook.yaml webhook "${hetzner[@]}" --set webhook.enabled=true,webhook.driver=CSI-DRIVER,webhook.caBundle=CA-BUNDLE

@@ -15,6 +15,8 @@ use crate::{
 const FIRST_CREATE: &str = "host.first-create";
 /// In the `extra` of a description: the volumes of an in-tree plugin.
 const IN_TREE: [&str; 3] = ["in-tree.source", "in-tree.plugin", "in-tree.handle"];
+/// The host's word that a PersistentVolume has the mode `Block`.
+const BLOCK: &str = "host.block";
 /// A gibibyte.
 const GIB: u64 = 1 << 30;
 
@@ -273,7 +275,7 @@ impl DesiredVolume {
     /// Whether no call of `create` came before this one: nothing that one sent can be on its way.
     #[must_use]
     pub fn is_first_create(&self) -> bool {
-        self.extra.iter().any(|(key, value)| key == FIRST_CREATE && value == "true")
+        is_said(&self.extra, FIRST_CREATE)
     }
 
     /// The same, as the first call of `create` has it.
@@ -299,6 +301,19 @@ impl KnownVolume {
     /// A volume with this handle, for a vendor's own tests.
     pub fn of(handle: impl Into<String>) -> Self {
         Self { handle: handle.into(), name: String::new(), attributes: Vec::new(), memo: None, extra: Vec::new() }
+    }
+
+    /// Whether it is a raw block device, which has no filesystem to grow.
+    #[must_use]
+    pub fn is_block(&self) -> bool {
+        is_said(&self.extra, BLOCK)
+    }
+
+    /// The same as a raw block device.
+    #[must_use]
+    pub fn block(mut self) -> Self {
+        self.extra.push((BLOCK.to_owned(), "true".to_owned()));
+        self
     }
 }
 
@@ -389,6 +404,11 @@ impl ExpandedVolume {
     pub fn on_node(bytes: u64) -> Self {
         Self { bytes, node_must_grow: true }
     }
+}
+
+/// Whether the host says so.
+fn is_said(extra: &[(String, String)], word: &str) -> bool {
+    extra.iter().any(|(key, value)| key == word && value == "true")
 }
 
 impl Default for MarkedClaim {

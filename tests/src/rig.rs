@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use controllers::{
     Account, Context, Events, Metrics, Nodes, RequestedChanges, Task, node, node_ipam, node_lifecycle,
-    persistent_volume_labels, route, service, volume_attacher, volume_provisioner,
+    persistent_volume_labels, route, service, volume_attacher, volume_expander, volume_provisioner,
 };
 use kube::Client;
 use prometheus::Registry;
@@ -41,6 +41,8 @@ pub enum Controller {
     VolumeProvisioner(volume_provisioner::Options),
     /// The volume-attacher.
     VolumeAttacher(volume_attacher::Options),
+    /// The volume-expander.
+    VolumeExpander,
     /// The node-ipam-controller.
     NodeIpam(node_ipam::Options),
     /// The node-ipam-controller that takes networks from the cloud.
@@ -100,6 +102,7 @@ impl Controller {
             Controller::PersistentVolumeLabel => persistent_volume_labels::new(context, cloud),
             Controller::VolumeProvisioner(options) => volume_provisioner::new(context, cloud, options),
             Controller::VolumeAttacher(options) => volume_attacher::new(context, cloud, options),
+            Controller::VolumeExpander => volume_expander::new(context, cloud),
             Controller::NodeIpam(options) => node_ipam::new(context, options).ok(),
             Controller::NodeIpamFromCloud(options) => node_ipam::new_from_cloud(context, cloud, options),
         };

@@ -141,10 +141,10 @@
   "alibaba" (dict "name" "alicloud" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "aws" (dict "name" "aws" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "azure" (dict "name" "azure" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
-  "digitalocean" (dict "name" "digitalocean" "controllers" (list "volume-provisioner" "volume-attacher") "settings" dict)
+  "digitalocean" (dict "name" "digitalocean" "controllers" (list "volume-provisioner" "volume-attacher" "volume-expander") "settings" dict)
   "gcp" (dict "name" "gce" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "hetzner" (dict "name" "hcloud"
-    "controllers" (list "node-route-controller" "persistentvolume-label-controller" "volume-provisioner" "volume-attacher")
+    "controllers" (list "node-route-controller" "persistentvolume-label-controller" "volume-provisioner" "volume-attacher" "volume-expander")
     "settings" (dict "loadBalancers.location" "fsn1"))
   "ibm" (dict "name" "ibm" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "openstack" (dict "name" "openstack" "controllers" (list "node-route-controller") "settings" dict) }}
@@ -162,7 +162,7 @@
 {{- $named := list }}
 {{- range (include "aerostat.presets" . | fromYaml).controllers }}
 {{- $given := hasKey $values.controllers . | ternary (index $values.controllers .) "" | toString }}
-{{- $ofVolumes := has . (list "volume-provisioner" "volume-attacher") }}
+{{- $ofVolumes := has . (list "volume-provisioner" "volume-attacher" "volume-expander") }}
 {{- $optional := or $ofVolumes (has . (list "node-route-controller" "node-ipam-controller")) }}
 {{- if or (eq $given "true") (and (ne $given "false") (not $optional)) }}
 {{- $runs = append $runs . }}

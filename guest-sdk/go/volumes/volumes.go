@@ -216,7 +216,9 @@ type KnownVolume struct {
 	Attributes [][2]string
 	// What an earlier `pending` of this function asked to keep.
 	Memo *string
-	// What a later host may say more.
+	// What a later host may say more. With the value "true":
+	//
+	// "host.block": its PersistentVolume has the mode `Block`, so that there is no filesystem to grow.
 	Extra [][2]string
 }
 
@@ -402,7 +404,8 @@ type Volumes interface {
 	// Takes one step away from that machine. `done` is a promise about this machine alone: the volume is neither attached to
 	// it nor about to be. A volume or a machine that is not there is `done`.
 	Detach(volume KnownVolume, nodeID string) (Detachment, error)
-	// Takes one step towards so many bytes. One that is as large, or larger, is `ready`: nothing shrinks.
+	// Takes one step towards so many bytes. One that is as large, or larger, is `ready`: nothing shrinks. One with the mark of
+	// another cluster is `denied`, and is not touched.
 	Expand(volume KnownVolume, bytes uint64) (Expansion, error)
 	// One answer for each handle, in the same order. Reads only. `ok(none)`: the cloud is certain that there is no such
 	// volume. After a read without an answer it is not believed, as in `instances.get`.

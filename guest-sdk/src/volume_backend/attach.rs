@@ -1,17 +1,16 @@
 //! One step of a volume towards a machine or away from it, and towards a larger size.
 
-use super::cloud::{Attaching, SOON, VolumeBackend, is_shared, live, missing};
+use super::cloud::{Attaching, SOON, VolumeBackend, is_foreign, is_shared, live, missing};
 use crate::{
-    AttachMode, Change, ExpandedVolume, Growth, KnownVolume, PendingVolume, Result, VolumeAttachment, VolumeDetachment,
-    VolumeExpansion, VolumeState,
+    AttachMode, Change, Error, ExpandedVolume, Growth, KnownVolume, PendingVolume, Result, VolumeAttachment,
+    VolumeDetachment, VolumeExpansion, VolumeState, cluster,
 };
 
 /// Takes one step towards the volume being attached to the machine with this node id.
 ///
 /// # Errors
 ///
-/// Those of `backend`; [`Error::Invalid`](crate::Error::Invalid) for a handle that is not this driver's, and for a volume that does
-/// not exist.
+/// Those of `backend`; [`Error::Invalid`] for a handle that is not this driver's, and for a volume that does not exist.
 pub fn attach<B: VolumeBackend>(
     backend: &B,
     known: &KnownVolume,
@@ -45,7 +44,7 @@ pub fn attach<B: VolumeBackend>(
 ///
 /// # Errors
 ///
-/// Those of `backend`; [`Error::Invalid`](crate::Error::Invalid) for a handle that is not this driver's.
+/// Those of `backend`; [`Error::Invalid`] for a handle that is not this driver's.
 pub fn detach<B: VolumeBackend>(backend: &B, known: &KnownVolume, node_id: &str) -> Result<VolumeDetachment> {
     let Some((live, volume)) = live(backend, known)? else { return Ok(VolumeDetachment::Done) };
     let (title, poll) = (volume.title(), backend.pauses().poll);
@@ -71,17 +70,25 @@ pub fn detach<B: VolumeBackend>(backend: &B, known: &KnownVolume, node_id: &str)
 ///
 /// # Errors
 ///
-/// Those of `backend`; [`Error::Invalid`](crate::Error::Invalid) for a handle that is not this driver's, and for a volume that does
-/// not exist.
+/// Those of `backend`; [`Error::Invalid`] for a handle that is not this driver's, and for a volume that does not exist;
+/// [`Error::Denied`] for a volume with the mark of another cluster.
 pub fn expand<B: VolumeBackend>(backend: &B, known: &KnownVolume, bytes: u64) -> Result<VolumeExpansion> {
     let (live, volume) = live(backend, known)?.ok_or_else(|| missing(known))?;
+    if is_foreign(&volume, &cluster()?) {
+        return Err(Error::denied(format_args!(
+            "{} has the mark of another cluster, and is not enlarged. Next step: look at who has made PersistentVolume {}",
+            volume.title(),
+            known.name
+        )));
+    }
     let (title, poll) = (volume.title(), backend.pauses().poll);
     let pending = |after, because: String| VolumeExpansion::Pending(PendingVolume::new(None, after, because));
     if volume.state == VolumeState::Changing {
         return Ok(pending(poll, format!("the cloud is at work on {title}")));
     }
     if volume.bytes >= bytes {
-        return Ok(VolumeExpansion::Ready(ExpandedVolume::on_node(volume.bytes)));
+        let node_must_grow = !(B::BLOCK_GROWS_ALONE && known.is_block());
+        return Ok(VolumeExpansion::Ready(ExpandedVolume { bytes: volume.bytes, node_must_grow }));
     }
     if B::GROWTH == Growth::Detached && !volume.attached_to.is_empty() {
         return Ok(VolumeExpansion::InUse(volume.attached_to));

@@ -25,6 +25,9 @@ pub trait VolumeBackend {
     /// Whether volumes grow, as the description says it.
     const GROWTH: Growth;
 
+    /// Whether a raw block device is as large on its node as in the cloud without a call of the node plugin.
+    const BLOCK_GROWS_ALONE: bool = false;
+
     /// Whether `text` has the form of this driver's handles.
     fn is_handle(&self, text: &str) -> bool;
 

@@ -115,6 +115,7 @@ impl<const UNIQUE: bool> VolumeBackend for Acme<UNIQUE> {
 
     const NAMES_ARE_UNIQUE: bool = UNIQUE;
     const GROWTH: Growth = Growth::Online;
+    const BLOCK_GROWS_ALONE: bool = UNIQUE;
 
     fn is_handle(&self, text: &str) -> bool {
         text.starts_with("disk-")
@@ -376,6 +377,30 @@ fn a_larger_volume_does_not_shrink() {
     let (larger, requests, _) = call(disk, || expand(&Acme::<true>, &KnownVolume::of("disk-2"), 10 * GIB));
     let expected = crate::ExpandedVolume::on_node(12 * GIB);
     assert_eq!((larger, requests.len()), (Ok(VolumeExpansion::Ready(expected)), 1));
+}
+
+/// Cases: csi 69
+#[test]
+fn a_block_device_grows_alone_where_the_vendor_says_so() {
+    fn grows_on_node<const UNIQUE: bool>(known: &KnownVolume) -> bool {
+        let disk = Disks::<UNIQUE>::default().with("pvc-1", json!({ "size": 12, "mark": "", "at": null }));
+        match call(disk, || expand(&Acme::<UNIQUE>, known, 10 * GIB)).0 {
+            Ok(VolumeExpansion::Ready(it)) => it.node_must_grow,
+            other => panic!("{other:?}"),
+        }
+    }
+    let (block, files) = (KnownVolume::of("disk-2").block(), KnownVolume::of("disk-2"));
+    assert_eq!((grows_on_node::<true>(&block), grows_on_node::<true>(&files)), (false, true));
+    assert_eq!((grows_on_node::<false>(&block), grows_on_node::<false>(&files)), (true, true));
+}
+
+#[test]
+fn a_volume_of_another_cluster_does_not_grow() {
+    let disk = json!({ "size": 1, "mark": mark("another-cluster", UID), "at": null });
+    let disk = Disks::<true>::default().with("pvc-1", disk);
+    let (foreign, requests, _) = call(disk, || expand(&Acme::<true>, &KnownVolume::of("disk-2"), 10 * GIB));
+    assert!(matches!(&foreign, Err(Error::Denied(why)) if why.contains("another cluster")), "{foreign:?}");
+    assert_eq!(requests.len(), 1, "it was read");
 }
 
 #[test]

@@ -177,6 +177,8 @@ impl VolumeBackend for VolumeCall {
 
     const NAMES_ARE_UNIQUE: bool = true;
     const GROWTH: Growth = Growth::Online;
+    // As the vendor's driver says it.
+    const BLOCK_GROWS_ALONE: bool = true;
 
     fn is_handle(&self, text: &str) -> bool {
         ID.parse(text).is_some_and(|it| it == text)

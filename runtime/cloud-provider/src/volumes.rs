@@ -217,6 +217,8 @@ pub struct KnownVolume {
     pub attributes: Vec<(String, String)>,
     /// The memo that an earlier answer of the same function asked to keep.
     pub memo: Option<String>,
+    /// Whether it is a raw block device.
+    pub is_block: bool,
 }
 
 /// A volume as it is in the cloud.

@@ -368,7 +368,7 @@ pub const PROMISES: &[Promise] = &[
     ),
     promise(
         "volume-steps-converge",
-        "Safe to repeat and safe to lose: a volume is made, attached, detached and deleted, whatever was lost on the way.",
+        "Safe to repeat and safe to lose: a volume is made, attached, enlarged, detached and deleted or abandoned, whatever was lost.",
         CLAIMS,
         claims::volume_steps_converge,
     ),
@@ -398,9 +398,15 @@ pub const PROMISES: &[Promise] = &[
     ),
     promise(
         "volume-is-where-it-says",
-        "An attached volume is told at its machine; after detach it is not there, nor about to be; after delete it is gone.",
+        "An attached volume is told at its machine; after detach it is not there, nor about to be; after delete or abandon it is gone.",
         CLAIMS,
         claims::volume_is_where_it_says,
+    ),
+    promise(
+        "volume-grows-and-never-shrinks",
+        "expand takes a volume to as many bytes at least; one that has more is ready, and nothing shrinks.",
+        CLAIMS,
+        claims::volume_grows_and_never_shrinks,
     ),
 ];
 

@@ -10,12 +10,14 @@ use std::fmt::Debug;
 use crate::node_object::{KubeNode, NodeSpec, NodeStatus};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{
-    LoadBalancerStatus, NodeAddress, NodeCondition, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec,
-    PersistentVolumeSpec, PersistentVolumeStatus, Service, ServiceSpec, ServiceStatus, Taint,
+    LoadBalancerStatus, NodeAddress, NodeCondition, PersistentVolume, PersistentVolumeClaim,
+    PersistentVolumeClaimCondition, PersistentVolumeClaimSpec, PersistentVolumeClaimStatus, PersistentVolumeSpec,
+    PersistentVolumeStatus, Service, ServiceSpec, ServiceStatus, Taint,
 };
 use k8s_openapi::api::storage::v1::{
     CSIDriver, CSIDriverSpec, CSINode, CSINodeSpec, VolumeAttachment, VolumeAttachmentSpec, VolumeAttachmentStatus,
 };
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta, Time};
 use kube::Resource;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -82,7 +84,7 @@ impl Read for PersistentVolume {
 }
 
 impl Read for PersistentVolumeClaim {
-    type Wire = WireObject<PersistentVolumeClaimSpec, IgnoredAny>;
+    type Wire = WireObject<PersistentVolumeClaimSpec, ClaimSize>;
 
     fn spec(&self) -> Option<&impl Serialize> {
         self.spec.as_ref()
@@ -203,6 +205,27 @@ pub(crate) struct VolumePhase {
     phase: Option<String>,
 }
 
+/// How large a claim's volume is, and what its growth has come to.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ClaimSize {
+    phase: Option<String>,
+    capacity: Option<BTreeMap<String, Quantity>>,
+    allocated_resources: Option<BTreeMap<String, Quantity>>,
+    allocated_resource_statuses: Option<BTreeMap<String, String>>,
+    conditions: Option<Vec<ClaimCondition>>,
+}
+
+/// What is read of a claim's condition. Its times are others' to write, and hide no claim.
+#[derive(Deserialize)]
+struct ClaimCondition {
+    #[serde(default, rename = "type")]
+    kind: String,
+    #[serde(default)]
+    status: String,
+    message: Option<String>,
+}
+
 /// A Service's status.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -311,9 +334,28 @@ impl From<WireObject<PersistentVolumeSpec, VolumePhase>> for PersistentVolume {
     }
 }
 
-impl From<WireObject<PersistentVolumeClaimSpec, IgnoredAny>> for PersistentVolumeClaim {
-    fn from(wire: WireObject<PersistentVolumeClaimSpec, IgnoredAny>) -> Self {
-        Self { metadata: wire.metadata.into(), spec: wire.spec, status: None }
+impl From<WireObject<PersistentVolumeClaimSpec, ClaimSize>> for PersistentVolumeClaim {
+    fn from(wire: WireObject<PersistentVolumeClaimSpec, ClaimSize>) -> Self {
+        Self { metadata: wire.metadata.into(), spec: wire.spec, status: wire.status.map(ClaimSize::into) }
+    }
+}
+
+impl From<ClaimSize> for PersistentVolumeClaimStatus {
+    fn from(it: ClaimSize) -> Self {
+        let condition = |sent: ClaimCondition| PersistentVolumeClaimCondition {
+            type_: sent.kind,
+            status: sent.status,
+            message: sent.message,
+            ..PersistentVolumeClaimCondition::default()
+        };
+        Self {
+            phase: it.phase,
+            capacity: it.capacity,
+            allocated_resources: it.allocated_resources,
+            allocated_resource_statuses: it.allocated_resource_statuses,
+            conditions: it.conditions.map(|it| it.into_iter().map(condition).collect()),
+            ..Self::default()
+        }
     }
 }
 

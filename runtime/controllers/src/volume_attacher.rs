@@ -7,7 +7,7 @@
 //!     goes       ■ plan::holds, of all others ► detach ► … done ► the finalizer goes
 //! ```
 //!
-//! While the cloud is at work on many, one list of volumes says which are worth a question (`poll`). Now and then it says which of those that
+//! While the cloud is at work on many, one list of volumes says which are worth a question (`volume_lists`). Now and then it says which of those that
 //! are attached seem to have left their machines, and are looked at (`lost`).
 //!
 //! The vendor's own attacher must not run beside it: what it does is noticed (`hand`), and everything waits then.
@@ -15,13 +15,12 @@
 //! Nothing is detached but what such an object was begun with, only when that is deleted or names something else by now, and not
 //! while another one holds the same volume at the same machine.
 
+mod awaited;
 mod drift;
 mod hand;
 mod lost;
 mod names;
-mod pending;
 mod plan;
-mod poll;
 mod sync;
 mod turns;
 
@@ -37,7 +36,6 @@ use kube::ResourceExt as _;
 use kube::api::Api;
 use kube::runtime::watcher::Event;
 use parking_lot::Mutex;
-use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -50,13 +48,14 @@ use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
 use crate::trimmed::Trimmed;
 use crate::volume_events::VolumeEvents;
+use crate::volume_lists::VolumeLists;
 use crate::volume_vendor::{LOOKS, VendorPart, VolumeVendor};
 use crate::watch;
 use crate::watched::{ObjectChange, WatchWriter, Watched};
 use crate::worker::{self, random};
 
+use self::awaited::AwaitedAttachment;
 use self::names::{NamesNear, WokenNodes};
-use self::pending::PendingAttachments;
 use self::turns::Turns;
 
 /// The source of this controller's events.
@@ -100,9 +99,8 @@ struct VolumeAttacher {
     /// there adds none.
     is_synced: AtomicBool,
     turns: Mutex<Turns>,
-    pending: Mutex<PendingAttachments>,
-    /// An attachment waits for the list of volumes.
-    is_awaited: Notify,
+    /// The list of volumes, for those that the cloud is at work on.
+    lists: VolumeLists<AwaitedAttachment>,
     cloud: Arc<dyn CloudVolumes>,
     identity: Arc<dyn Identity>,
     vendor: Arc<VolumeVendor>,
@@ -136,8 +134,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         woken: Mutex::default(),
         is_synced: AtomicBool::new(false),
         turns: Mutex::default(),
-        pending: Mutex::default(),
-        is_awaited: Notify::new(),
+        lists: VolumeLists::new(volumes.clone()),
         vendor: context.volume_vendor(&volumes, VendorPart::Attacher, options.vendor_period),
         said: Mutex::default(),
         cloud: volumes,
@@ -303,6 +300,11 @@ impl VolumeAttacher {
         }
     }
 
+    /// Reads the list of volumes as long as attachments wait for it.
+    async fn read_lists(self: Arc<Self>) {
+        self.lists.follow(|it| self.queue.add(&format!("{ATTACHMENT}{it}"))).await;
+    }
+
     /// An attachment is gone, or has left its machine: those that may have waited for that are looked at.
     fn has_gone(&self, gone: &VolumeAttachment) {
         self.let_others(&gone.name_any());
@@ -330,7 +332,7 @@ impl VolumeAttacher {
 
     /// Whatever an attachment has held is others' now.
     fn let_others(&self, attachment: &str) {
-        self.pending.lock().remove(attachment);
+        self.lists.remove(attachment);
         let waiting = self.turns.lock().leave(attachment);
         waiting.iter().for_each(|it| self.queue.add(&format!("{ATTACHMENT}{it}")));
     }

@@ -13,6 +13,14 @@ pub(crate) const BACK_OFF: BackOff = BackOff { first: Duration::from_secs(1), lo
 /// How long it rests until a watch has shown what the API server knows.
 pub(crate) const LAG: Duration = Duration::from_secs(1);
 
+/// The most bytes of an error in a status.
+const KEPT: usize = 1_024;
+
+/// An error as a status takes it: the API server refuses a longer one of an attachment, and nobody would see it.
+pub(crate) fn kept(text: &str) -> &str {
+    &text[..text.floor_char_boundary(KEPT)]
+}
+
 /// Why it could not be done.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
@@ -94,5 +102,18 @@ impl Error {
                 "tried again with growing pauses"
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cases: csi 53
+    #[test]
+    fn a_long_error_is_cut_between_characters() {
+        let text = format!("{}ä", "x".repeat(1_023));
+        assert_eq!(kept(&text), "x".repeat(1_023));
+        assert_eq!(kept("short"), "short");
     }
 }

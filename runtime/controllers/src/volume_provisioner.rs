@@ -19,7 +19,6 @@ mod lists;
 mod orphans;
 mod places;
 mod plan;
-mod quantity;
 mod request;
 mod sync;
 mod volumes;

@@ -172,7 +172,7 @@ pub(super) struct CommandLine {
     #[arg(long, help_heading = API, value_name = "NUMBER", allow_negative_numbers = true)]
     pub(super) kube_api_burst: Option<i32>,
 
-    /// Which controllers run: * for all that are on by default (not volume-provisioner and volume-attacher), NAME for one, -NAME for all but one.
+    /// Which controllers run: * for all that are on by default (not volume-provisioner, volume-attacher and volume-expander), NAME for one, -NAME for all but one.
     /// The first mention of a name counts
     #[arg(long, help_heading = CONTROLLERS, value_name = "LIST", default_value = "*",
           action = ArgAction::Append, allow_hyphen_values = true)]

@@ -19,11 +19,13 @@ pub enum ControllerName {
     VolumeProvisioner,
     /// Volumes at the machines of nodes.
     VolumeAttacher,
+    /// Volumes whose claims ask for more.
+    VolumeExpander,
 }
 
 impl ControllerName {
     /// All that `--controllers` knows, also those that this release does not have.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::CloudNode,
         Self::CloudNodeLifecycle,
         Self::Service,
@@ -32,6 +34,7 @@ impl ControllerName {
         Self::PersistentVolumeLabel,
         Self::VolumeProvisioner,
         Self::VolumeAttacher,
+        Self::VolumeExpander,
     ];
 
     /// The canonical name: in `--controllers`, in `/healthz` and in the log.
@@ -46,6 +49,7 @@ impl ControllerName {
             Self::PersistentVolumeLabel => "persistentvolume-label-controller",
             Self::VolumeProvisioner => "volume-provisioner",
             Self::VolumeAttacher => "volume-attacher",
+            Self::VolumeExpander => "volume-expander",
         }
     }
 
@@ -61,13 +65,14 @@ impl ControllerName {
             Self::PersistentVolumeLabel => "pvlabel",
             Self::VolumeProvisioner => "volume-provisioner",
             Self::VolumeAttacher => "volume-attacher",
+            Self::VolumeExpander => "volume-expander",
         }
     }
 
     /// Whether `*` means it, too. A vendor's own controller may be at work on the same volumes, so that one is asked for by name.
     #[must_use]
     pub fn is_on_by_default(self) -> bool {
-        !matches!(self, Self::VolumeProvisioner | Self::VolumeAttacher)
+        !matches!(self, Self::VolumeProvisioner | Self::VolumeAttacher | Self::VolumeExpander)
     }
 
     /// The controller with this name or alias.
@@ -169,6 +174,7 @@ mod tests {
             &["cloud-node", "cloud-node-lifecycle", "service", "nodeipam", "route", "pvlabel", "volume-provisioner"],
         );
         check("volume-provisioner", &["volume-provisioner"]);
+        check("volume-expander,-volume-attacher", &["volume-expander"]);
         check(
             "volume-attacher,*,-service",
             &["cloud-node", "cloud-node-lifecycle", "nodeipam", "route", "pvlabel", "volume-attacher"],

@@ -1,7 +1,8 @@
 //! Which controllers run. No client, no clock, no log but for the start of a controller.
 
 use ::controllers::{
-    Context, Task, node, node_lifecycle, persistent_volume_labels, route, service, volume_attacher, volume_provisioner,
+    Context, Task, node, node_lifecycle, persistent_volume_labels, route, service, volume_attacher, volume_expander,
+    volume_provisioner,
 };
 use cloud_provider::Cloud;
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -44,7 +45,9 @@ pub(super) fn skipped(controller: ControllerName, settings: &RunSettings, cloud:
         ControllerName::Service => ("load-balancers", cloud.load_balancers.is_some()),
         ControllerName::Route => ("routes", cloud.routes.is_some()),
         ControllerName::PersistentVolumeLabel => ("persistent-volumes", cloud.persistent_volumes.is_some()),
-        ControllerName::VolumeProvisioner | ControllerName::VolumeAttacher => ("volumes", cloud.volumes.is_some()),
+        ControllerName::VolumeProvisioner | ControllerName::VolumeAttacher | ControllerName::VolumeExpander => {
+            ("volumes", cloud.volumes.is_some())
+        }
     };
     if !is_exported {
         let provider = &cloud.description.now().name;
@@ -115,6 +118,7 @@ pub(super) fn new(
         ControllerName::PersistentVolumeLabel => persistent_volume_labels::new(context, cloud),
         ControllerName::VolumeProvisioner => volume_provisioner::new(context, cloud, settings.into()),
         ControllerName::VolumeAttacher => volume_attacher::new(context, cloud, volume_attacher::Options::default()),
+        ControllerName::VolumeExpander => volume_expander::new(context, cloud),
         // It is made by its own rules, beside the Leases that it needs.
         ControllerName::NodeIpam => None,
         ControllerName::Route => route::new(context, cloud, route::Options { lease, ..settings.into() }),
@@ -162,23 +166,29 @@ mod tests {
     }
 
     #[test]
-    fn volumes_are_made_where_a_person_asks_for_it() {
-        let skipped_with = |flags: &[&str], cloud: &Cloud| {
-            let flags = ["aerostat", "--cloud-config=/cloud.yaml"].iter().chain(flags);
-            skipped(ControllerName::VolumeProvisioner, &RunSettings::parse(flags).unwrap(), cloud)
-        };
+    fn volumes_are_worked_on_where_a_person_asks_for_it() {
         let without = cloud(false);
         let script = Arc::new(ScriptedCloud::default());
         let with = Cloud { volumes: Some(script.clone()), ..script.offering(Arc::default()) };
-        for flags in [&[] as &[&str], &["--controllers=*"], &["--controllers=*,-volume-provisioner"]] {
-            assert!(matches!(skipped_with(flags, &with), Some(SkippedController::Wanted(_))), "{flags:?}");
+        for controller in
+            [ControllerName::VolumeProvisioner, ControllerName::VolumeAttacher, ControllerName::VolumeExpander]
+        {
+            let skipped_with = |list: &str, cloud: &Cloud| {
+                let flags = ["aerostat", "--cloud-config=/cloud.yaml", &format!("--controllers={list}")];
+                skipped(controller, &RunSettings::parse(flags).unwrap(), cloud)
+            };
+            let name = controller.name();
+            for list in ["*", &format!("*,-{name}")] {
+                assert!(matches!(skipped_with(list, &with), Some(SkippedController::Wanted(_))), "{list}");
+            }
+            let named = format!("*,{name}");
+            assert_eq!(skipped_with(&named, &with), None, "{name}");
+            let asked = skipped_with(&named, &without);
+            assert!(
+                matches!(&asked, Some(SkippedController::Unwanted(it)) if it.contains("aerostat:cloud/volumes")),
+                "{asked:?}"
+            );
         }
-        assert_eq!(skipped_with(&["--controllers=*,volume-provisioner"], &with), None);
-        let asked = skipped_with(&["--controllers=*,volume-provisioner"], &without);
-        assert!(
-            matches!(&asked, Some(SkippedController::Unwanted(it)) if it.contains("aerostat:cloud/volumes")),
-            "{asked:?}"
-        );
     }
 
     #[test]

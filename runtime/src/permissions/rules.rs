@@ -57,6 +57,12 @@ const VOLUME_ATTACHER: [Rights; 6] = [
     VENDOR_LEASES,
 ];
 
+const VOLUME_EXPANDER: [Rights; 3] = [
+    ("", "persistentvolumeclaims", &["get", "list", "watch"]),
+    ("", "persistentvolumeclaims/status", &["patch"]),
+    ("", "persistentvolumes", &["get", "list", "watch", "patch"]),
+];
+
 /// The intents to make volumes, in a namespace of their own.
 const VOLUME_INTENTS: Rights = ("", "configmaps", &["get", "list", "create", "patch", "delete"]);
 
@@ -128,6 +134,7 @@ fn of_controller(controller: ControllerName, settings: &RunSettings) -> Vec<Role
         ControllerName::PersistentVolumeLabel => &PERSISTENT_VOLUME_LABEL,
         ControllerName::VolumeProvisioner => &VOLUME_PROVISIONER,
         ControllerName::VolumeAttacher => &VOLUME_ATTACHER,
+        ControllerName::VolumeExpander => &VOLUME_EXPANDER,
     };
     let gives_the_clouds_networks = matches!(settings.node_ipam, Some(NodeIpam::Cloud { .. }));
     let further = (controller == ControllerName::NodeIpam && gives_the_clouds_networks).then_some(CLOUD_ALLOCATOR);

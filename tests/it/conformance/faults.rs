@@ -81,6 +81,7 @@ const FAULTS: &[(&str, &[&str])] = &[
 const LIES: &[(&str, &[&str])] = &[
     ("pending", &["volume-steps-converge"]),
     ("second", &["volume-is-made-once", "settled-volume-is-not-written"]),
+    ("no-growth", &["volume-grows-and-never-shrinks"]),
     ("forgetful", &["attached-volume-is-not-moved", "used-volume-is-not-deleted", "volume-is-where-it-says"]),
 ];
 

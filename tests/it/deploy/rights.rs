@@ -57,8 +57,12 @@ fn the_roles_hold_what_the_binary_asks_for_and_nothing_else() {
     let held = held_in("rbac.yaml");
     let settings = RunSettings::parse(command_line(&container(&template()))).unwrap();
     // What manifests of their own allow is asked for where the provider knows volumes.
-    let of_volumes =
-        [ControllerName::PersistentVolumeLabel, ControllerName::VolumeProvisioner, ControllerName::VolumeAttacher];
+    let of_volumes = [
+        ControllerName::PersistentVolumeLabel,
+        ControllerName::VolumeProvisioner,
+        ControllerName::VolumeAttacher,
+        ControllerName::VolumeExpander,
+    ];
     let controllers: Vec<_> = ControllerName::ALL.into_iter().filter(|it| !of_volumes.contains(it)).collect();
     let rules = rules(&settings, &controllers);
     let module = RoleRule {
@@ -78,6 +82,7 @@ fn a_provider_that_knows_volumes_needs_one_more_role() {
         ("persistent-volumes/rbac.yaml", ControllerName::PersistentVolumeLabel),
         ("volumes/rbac.yaml", ControllerName::VolumeProvisioner),
         ("volumes/attacher-rbac.yaml", ControllerName::VolumeAttacher),
+        ("volumes/expander-rbac.yaml", ControllerName::VolumeExpander),
     ] {
         let [(_, own)] = &rules(&settings, &[controller]).own[..] else { panic!("one controller") };
         assert_eq!(held_in(manifest), asked(own.clone()), "{manifest}");

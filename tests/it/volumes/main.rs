@@ -1,5 +1,5 @@
 //! Volumes, against a real API server: where they are, by the persistentvolume-label-controller and the webhook, and those of
-//! claims, by the volume-provisioner.
+//! claims, by the volume-provisioner, the volume-attacher and the volume-expander.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,6 +11,7 @@ mod claims;
 mod cloud;
 mod controller;
 mod deletions;
+mod expansions;
 mod failures;
 mod lies;
 mod migrated;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cloud_provider::{Cloud, KnownVolume, VolumeDescription};
+use cloud_provider::{Cloud, KnownVolume, VolumeDescription, VolumeGrowth};
 use controllers::{Account, volume_provisioner};
 use k8s_openapi::api::core::v1::{ConfigMap, Event, PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::{CSINode, StorageClass, VolumeAttachment};
@@ -41,6 +41,7 @@ impl VolumeCloud {
             smallest_bytes: GIB,
             step_bytes: GIB,
             largest_bytes: 100 * GIB,
+            growth: VolumeGrowth::Online,
             get_batch_size: 1,
             ..VolumeDescription::default()
         });

@@ -443,6 +443,19 @@ fn a_node_id_or_a_handle_of_another_form_is_refused() {
     }
 }
 
+/// Cases: csi 69, csi 71
+#[test]
+fn volumes_of_another_cluster_and_larger_ones_stay_as_they_are() {
+    let expand = |differs: Value, bytes: u64| {
+        call(Account::default().with("pvc-1", differs), || DigitalOcean::expand(&second().block(), bytes))
+    };
+    let (foreign, requests, _) = expand(described("another-cluster", UID), 20 * GIB);
+    assert!(matches!(foreign, Err(Error::Denied(_))) && requests.len() == 2, "{requests:?}");
+    let (larger, requests, _) = expand(json!({}), 5 * GIB);
+    let is = aerostat_sdk::ExpandedVolume { bytes: 10 * GIB, node_must_grow: false };
+    assert_eq!((larger, requests.len()), (Ok(VolumeExpansion::Ready(is)), 2), "its node has nothing to do");
+}
+
 #[test]
 fn a_used_up_quota_is_no_place_without_room() {
     let words =

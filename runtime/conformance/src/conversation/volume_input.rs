@@ -87,14 +87,16 @@ pub struct KnownVolumeInput {
     #[serde(default)]
     attributes: BTreeMap<String, String>,
     memo: Option<String>,
+    #[serde(default)]
+    block: bool,
 }
 
 impl KnownVolumeInput {
     /// The volume.
     #[must_use]
     pub fn volume(self) -> KnownVolume {
-        let Self { handle, name, attributes, memo } = self;
-        KnownVolume { handle, name, attributes: attributes.into_iter().collect(), memo }
+        let Self { handle, name, attributes, memo, block } = self;
+        KnownVolume { handle, name, attributes: attributes.into_iter().collect(), memo, is_block: block }
     }
 }
 

@@ -2,7 +2,9 @@
 
 use crate::breach::Breach;
 use crate::transcript::Transcript;
-use crate::transcript::claims::{ClaimPart, ClaimPhase, ClaimStory, RecordedClaims, RecordedVolumeCall, SaidOfVolume};
+use crate::transcript::claims::{
+    ClaimPart, ClaimPhase, ClaimStory, LARGER, RecordedClaims, RecordedVolumeCall, SaidOfVolume,
+};
 
 use super::{PromiseJudgement, finding};
 
@@ -79,16 +81,41 @@ pub(crate) fn volume_is_where_it_says(transcript: &Transcript) -> PromiseJudgeme
             };
             let is_here = seen.as_ref().is_some_and(|it| it.attached_to.contains(&played.here));
             let is_right = match part.phase {
+                ClaimPhase::Begin => true,
                 ClaimPhase::Create => seen.is_some() && !is_here,
                 ClaimPhase::Attach => is_here,
+                ClaimPhase::Expand => seen.as_ref().is_some_and(|it| !it.is_changing),
                 ClaimPhase::Detach => seen.as_ref().is_some_and(|it| !it.is_changing) && !is_here,
-                ClaimPhase::Delete => seen.is_none(),
+                ClaimPhase::Delete | ClaimPhase::Abandon => seen.is_none(),
             };
             if !is_right {
                 return Some(format!("after {phase}, get answers {seen:?}"));
             }
-            let left = part.named.filter(|it| part.phase == ClaimPhase::Delete && *it > 0)?;
+            let is_gone = matches!(part.phase, ClaimPhase::Delete | ClaimPhase::Abandon);
+            let left = part.named.filter(|it| is_gone && *it > 0)?;
             Some(format!("after {phase} the list still has {left} of its name"))
+        })
+    })
+}
+
+pub(crate) fn volume_grows_and_never_shrinks(transcript: &Transcript) -> PromiseJudgement {
+    judged(transcript, |played| {
+        each_story(played, |story| {
+            let at = story.parts.iter().position(|it| it.phase == ClaimPhase::Expand && it.is_over())?;
+            for part in story.parts[at..].iter().filter(|it| it.is_over()) {
+                if let Ok(Some(seen)) = &part.seen
+                    && seen.bytes < LARGER
+                {
+                    let phase = part.phase.as_str();
+                    return Some(format!("after {phase} it has {} bytes, and not {LARGER}", seen.bytes));
+                }
+            }
+            let smaller = story.smaller.as_ref()?;
+            if let Some(sent) = written(smaller) {
+                return Some(format!("asked for fewer bytes than it has, it sends {sent}"));
+            }
+            let is_same = Some(&smaller.said) == story.parts[at].last();
+            (!is_same).then(|| format!("asked for fewer bytes than it has, it answers {}", told(&smaller.said)))
         })
     })
 }

@@ -1,20 +1,21 @@
-//! The life of a claim's volume: it is made, attached, detached and deleted; once while nothing goes wrong, and once for each way in
-//! which each request can.
+//! The life of a claim's volume: it is made, attached, enlarged, detached and deleted, or made and abandoned; once while nothing goes wrong,
+//! and once for each way in which each request can.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{
     AccessMode, AttachMode, ClaimOwner, CloudVolumes, DesiredVolume, Error, KnownVolume, VolumeAttachment,
-    VolumeCreation, VolumeDeletion, VolumeDetachment, VolumeState,
+    VolumeCreation, VolumeDeletion, VolumeDetachment, VolumeExpansion, VolumeGrowth, VolumeState,
 };
 
 use crate::error::Result;
 use crate::host::CLUSTER_NAME;
 use crate::protocol::{AdminFailure, ForeignChange, How, Orders};
 use crate::transcript::claims::{
-    ClaimPart, ClaimPhase, ClaimStory, ClaimTrouble, RecordedClaims, RecordedVolumeCall, SaidOfVolume, SeenVolume,
-    claim_title,
+    ClaimLife, ClaimPart, ClaimPhase, ClaimStory, ClaimTrouble, LARGER, RecordedClaims, RecordedVolumeCall,
+    SaidOfVolume, SeenVolume,
 };
 
 use super::pace::{BegunWait, rest};
@@ -47,13 +48,21 @@ pub(crate) async fn play(stage: &mut Stage, every: usize) -> Result<Option<Recor
         node_ids.extend(added.and_then(|it| it.id));
     }
     let [here, there] = &node_ids[..] else { return Ok(None) };
-    let mut stories = vec![story(stage, &volumes, [here, there], 0, None).await?];
-    if stories[0].is_over() {
-        let is_played = |it: &ClaimTrouble| stage.is_played(&claim_title(Some(*it)));
-        let troubles: Vec<_> = troubles(&stories[0]).into_iter().filter(is_played).collect();
+    let life = match volumes.description().growth {
+        VolumeGrowth::Never => ClaimLife::Fixed,
+        VolumeGrowth::Online => ClaimLife::GrowsAttached,
+        VolumeGrowth::Detached => ClaimLife::GrowsDetached,
+    };
+    let mut stories = Vec::new();
+    for life in [life, ClaimLife::Abandoned] {
+        let measure = story(stage, &volumes, [here, there], stories.len(), life, None).await?;
+        let troubles = if measure.is_over() { troubles(&measure) } else { Vec::new() };
+        stories.push(measure);
+        let is_played = |it: &ClaimTrouble| stage.is_played(&life.title(Some(*it)));
+        let troubles: Vec<_> = troubles.into_iter().filter(is_played).collect();
         let mut unended = 0;
-        for (at, trouble) in troubles.into_iter().step_by(every.max(1)).enumerate() {
-            let story = story(stage, &volumes, [here, there], at + 1, Some(trouble)).await?;
+        for trouble in troubles.into_iter().step_by(every.max(1)) {
+            let story = story(stage, &volumes, [here, there], stories.len(), life, Some(trouble)).await?;
             unended += usize::from(!story.is_over());
             stories.push(story);
             if unended == MOST_UNENDED {
@@ -64,11 +73,15 @@ pub(crate) async fn play(stage: &mut Stage, every: usize) -> Result<Option<Recor
     Ok(Some(RecordedClaims { stories, here: here.clone() }))
 }
 
-/// The troubles that the requests of a life can meet.
+/// The troubles that the requests of a life can meet. A volume that may still appear is looked for many times, each like the first.
 fn troubles(measure: &ClaimStory) -> Vec<ClaimTrouble> {
     let mut troubles = Vec::new();
     for part in &measure.parts {
+        let mut lines = HashSet::new();
         for (at, request) in part.calls.iter().flat_map(|it| &it.requests).enumerate() {
+            if part.phase == ClaimPhase::Abandon && !lines.insert(&request.line) {
+                continue;
+            }
             let hows = if request.writes { &TROUBLES[..] } else { &TROUBLES[..1] };
             troubles.extend(hows.iter().map(|how| (part.phase, at + 1, *how)));
         }
@@ -109,11 +122,12 @@ async fn story(
     volumes: &Arc<dyn CloudVolumes>,
     [here, there]: [&String; 2],
     number: usize,
+    life: ClaimLife,
     trouble: Option<ClaimTrouble>,
 ) -> Result<ClaimStory> {
     let mut words = ClaimWords::new(stage, number);
-    let mut story = ClaimStory { trouble, parts: Vec::new(), elsewhere: None, used: None };
-    for phase in ClaimPhase::ALL {
+    let mut story = ClaimStory { life, trouble, parts: Vec::new(), elsewhere: None, used: None, smaller: None };
+    for phase in life.phases().iter().copied() {
         let part = part(stage, volumes, &mut words, here, phase, trouble).await?;
         let is_over = part.is_over();
         story.parts.push(part);
@@ -123,6 +137,11 @@ async fn story(
         if phase == ClaimPhase::Attach {
             story.elsewhere = Some(call(stage, volumes, &mut words, there, ClaimPhase::Attach).await?);
             story.used = Some(call(stage, volumes, &mut words, here, ClaimPhase::Delete).await?);
+        }
+        if phase == ClaimPhase::Expand {
+            let said = expanded(volumes, &mut words, BYTES).await;
+            let (requests, _) = stage.asked().await?;
+            story.smaller = Some(RecordedVolumeCall { said, requests });
         }
     }
     Ok(story)
@@ -142,7 +161,8 @@ async fn part(
     stage.admin.order(Orders { fail, lists_lag: false }).await?;
     let (wait, mut calls) = (BegunWait::new(stage.patience), Vec::new());
     let mut is_over = false;
-    while !is_over && wait.goes_on(calls.len()) {
+    let is_one_call = phase == ClaimPhase::Begin;
+    while !is_over && wait.goes_on(calls.len()) && !(is_one_call && calls.len() == 1) {
         let call = call(stage, volumes, words, node_id, phase).await?;
         is_over = matches!(call.said, SaidOfVolume::Over(_));
         calls.push(call);
@@ -151,7 +171,7 @@ async fn part(
         }
     }
     stage.admin.order(Orders::default()).await?;
-    let again = if is_over { Some(call(stage, volumes, words, node_id, phase).await?) } else { None };
+    let again = if is_over && !is_one_call { Some(call(stage, volumes, words, node_id, phase).await?) } else { None };
     let (seen, named) = (seen(volumes, &words.known.handle).await, named(volumes, &words.desired.name).await);
     stage.asked().await?;
     Ok(ClaimPart { phase, calls, again, seen, named })
@@ -166,8 +186,9 @@ async fn call(
     phase: ClaimPhase,
 ) -> Result<RecordedVolumeCall> {
     let said = match phase {
-        ClaimPhase::Create => created(volumes, words).await,
+        ClaimPhase::Create | ClaimPhase::Begin => created(volumes, words).await,
         ClaimPhase::Attach => attached(volumes, words, node_id).await,
+        ClaimPhase::Expand => expanded(volumes, words, LARGER).await,
         ClaimPhase::Detach => match volumes.detach(&words.known, node_id).await.answer {
             Ok(VolumeDetachment::Done) => SaidOfVolume::Over(Vec::new()),
             Ok(VolumeDetachment::Pending(it)) => {
@@ -176,15 +197,8 @@ async fn call(
             }
             Err(error) => failed(&error),
         },
-        ClaimPhase::Delete => match volumes.delete(&words.known).await.answer {
-            Ok(VolumeDeletion::Done) => SaidOfVolume::Over(Vec::new()),
-            Ok(VolumeDeletion::Pending(it)) => {
-                words.known.memo = it.memo;
-                SaidOfVolume::Pending(it.reason)
-            }
-            Ok(VolumeDeletion::InUse(node_ids)) => SaidOfVolume::Taken(node_ids),
-            Err(error) => failed(&error),
-        },
+        ClaimPhase::Delete => gone(volumes.delete(&words.known).await.answer, &mut words.known.memo),
+        ClaimPhase::Abandon => gone(volumes.abandon(&words.desired).await.answer, &mut words.desired.memo),
     };
     let (requests, _) = stage.asked().await?;
     Ok(RecordedVolumeCall { said, requests })
@@ -221,18 +235,49 @@ async fn attached(volumes: &Arc<dyn CloudVolumes>, words: &mut ClaimWords, node_
     }
 }
 
+async fn expanded(volumes: &Arc<dyn CloudVolumes>, words: &mut ClaimWords, bytes: u64) -> SaidOfVolume {
+    match volumes.expand(&words.known, bytes).await.answer {
+        Ok(VolumeExpansion::Ready { bytes, .. }) => SaidOfVolume::Over(vec![("bytes".to_owned(), bytes.to_string())]),
+        Ok(VolumeExpansion::Pending(it)) => {
+            words.known.memo = it.memo;
+            SaidOfVolume::Pending(it.reason)
+        }
+        Ok(VolumeExpansion::InUse(node_ids)) => SaidOfVolume::Taken(node_ids),
+        Err(error) => failed(&error),
+    }
+}
+
+fn gone(answer: cloud_provider::Result<VolumeDeletion>, memo: &mut Option<String>) -> SaidOfVolume {
+    match answer {
+        Ok(VolumeDeletion::Done) => SaidOfVolume::Over(Vec::new()),
+        Ok(VolumeDeletion::Pending(it)) => {
+            *memo = it.memo;
+            SaidOfVolume::Pending(it.reason)
+        }
+        Ok(VolumeDeletion::InUse(node_ids)) => SaidOfVolume::Taken(node_ids),
+        Err(error) => failed(&error),
+    }
+}
+
 fn failed(error: &Error) -> SaidOfVolume {
     SaidOfVolume::Error(wrong(error))
 }
 
-/// A volume as the provider says it is now.
+/// A volume as the provider says it is now; `None` also where its handle was never told.
 async fn seen(
     volumes: &Arc<dyn CloudVolumes>,
     handle: &str,
 ) -> std::result::Result<Option<SeenVolume>, crate::transcript::Wrong> {
+    if handle.is_empty() {
+        return Ok(None);
+    }
     let answer = volumes.get(&[handle.to_owned()]).await.answer.pop();
     let found = answer.unwrap_or(Ok(None)).map_err(|error| wrong(&error))?;
-    Ok(found.map(|it| SeenVolume { attached_to: it.attached_to, is_changing: it.state == VolumeState::Changing }))
+    Ok(found.map(|volume| SeenVolume {
+        bytes: volume.bytes,
+        attached_to: volume.attached_to,
+        is_changing: volume.state == VolumeState::Changing,
+    }))
 }
 
 /// How many volumes have this name in the list.

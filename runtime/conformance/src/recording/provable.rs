@@ -141,6 +141,7 @@ mod tests {
             "attached-volume-is-not-moved",
             "used-volume-is-not-deleted",
             "volume-is-where-it-says",
+            "volume-grows-and-never-shrinks",
         ];
         assert_eq!(written, until_they_end);
     }

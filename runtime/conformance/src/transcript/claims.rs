@@ -4,6 +4,9 @@ use crate::protocol::{ArrivedRequest, How};
 
 use super::wrong::Wrong;
 
+/// The bytes that a volume grows to.
+pub(crate) const LARGER: u64 = 12 << 30;
+
 /// A part of the life of a volume.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum ClaimPhase {
@@ -11,21 +14,62 @@ pub(crate) enum ClaimPhase {
     Create,
     /// Until it is at a machine.
     Attach,
+    /// Until it is larger.
+    Expand,
     /// Until it is not there any more.
     Detach,
     /// Until it is gone.
     Delete,
+    /// One call that creates it, whatever comes of that.
+    Begin,
+    /// Until nothing of it is there, and nothing can still appear.
+    Abandon,
 }
 
 impl ClaimPhase {
-    pub(crate) const ALL: [Self; 4] = [Self::Create, Self::Attach, Self::Detach, Self::Delete];
-
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Create => "create",
             Self::Attach => "attach",
+            Self::Expand => "expand",
             Self::Detach => "detach",
             Self::Delete => "delete",
+            Self::Begin => "the first create",
+            Self::Abandon => "abandon",
+        }
+    }
+}
+
+/// The parts of a volume's life, in their order.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum ClaimLife {
+    /// It does not grow.
+    Fixed,
+    /// It grows while it is attached.
+    GrowsAttached,
+    /// It grows while it is attached nowhere.
+    GrowsDetached,
+    /// Its claim goes after the first call.
+    Abandoned,
+}
+
+impl ClaimLife {
+    pub(crate) fn phases(self) -> &'static [ClaimPhase] {
+        use ClaimPhase::{Abandon, Attach, Begin, Create, Delete, Detach, Expand};
+        match self {
+            Self::Fixed => &[Create, Attach, Detach, Delete],
+            Self::GrowsAttached => &[Create, Attach, Expand, Detach, Delete],
+            Self::GrowsDetached => &[Create, Attach, Detach, Expand, Delete],
+            Self::Abandoned => &[Begin, Abandon],
+        }
+    }
+
+    /// A story of it in words.
+    pub(crate) fn title(self, trouble: Option<ClaimTrouble>) -> String {
+        match (trouble, self) {
+            (None, Self::Abandoned) => "a volume that nobody waits for, and nothing goes wrong".to_owned(),
+            (None, _) => "a volume, and nothing goes wrong".to_owned(),
+            (Some((phase, nth, how)), _) => format!("a volume, {}: request {nth} {}", phase.as_str(), how.words()),
         }
     }
 }
@@ -33,7 +77,7 @@ impl ClaimPhase {
 /// An answer about a volume.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum SaidOfVolume {
-    /// It is there, attached, detached or gone. With its handle, or its publish context.
+    /// It is there, attached, larger, detached or gone. With its handle, its publish context or its bytes.
     Over(Vec<(String, String)>),
     /// `pending`, for this reason.
     Pending(String),
@@ -55,6 +99,7 @@ pub(crate) struct RecordedVolumeCall {
 /// A volume as `get` has it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct SeenVolume {
+    pub(crate) bytes: u64,
     /// The node ids of its machines.
     pub(crate) attached_to: Vec<String>,
     /// Whether the cloud is at work on it.
@@ -81,6 +126,7 @@ pub(crate) type ClaimTrouble = (ClaimPhase, usize, How);
 /// The life of one volume.
 #[derive(Clone, Debug)]
 pub(crate) struct ClaimStory {
+    pub(crate) life: ClaimLife,
     /// The request of a part that goes wrong, counted from one, and how; `None`: nothing does.
     pub(crate) trouble: Option<ClaimTrouble>,
     /// In their order.
@@ -89,6 +135,8 @@ pub(crate) struct ClaimStory {
     pub(crate) elsewhere: Option<RecordedVolumeCall>,
     /// It is deleted, while it is at the first.
     pub(crate) used: Option<RecordedVolumeCall>,
+    /// It is to have fewer bytes than it has, once it has grown.
+    pub(crate) smaller: Option<RecordedVolumeCall>,
 }
 
 /// Everything about volumes of claims.
@@ -108,26 +156,18 @@ impl ClaimPart {
 
     /// Whether it came to its end.
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.last(), Some(SaidOfVolume::Over(_)))
+        self.phase == ClaimPhase::Begin || matches!(self.last(), Some(SaidOfVolume::Over(_)))
     }
 }
 
 impl ClaimStory {
     /// The story in words.
     pub(crate) fn title(&self) -> String {
-        claim_title(self.trouble)
+        self.life.title(self.trouble)
     }
 
     /// Whether each part came to its end.
     pub(crate) fn is_over(&self) -> bool {
-        self.parts.len() == ClaimPhase::ALL.len() && self.parts.iter().all(ClaimPart::is_over)
-    }
-}
-
-/// A story in words.
-pub(crate) fn claim_title(trouble: Option<ClaimTrouble>) -> String {
-    match trouble {
-        None => "a volume, and nothing goes wrong".to_owned(),
-        Some((phase, nth, how)) => format!("a volume, {}: request {nth} {}", phase.as_str(), how.words()),
+        self.parts.len() == self.life.phases().len() && self.parts.iter().all(ClaimPart::is_over)
     }
 }

@@ -51,6 +51,7 @@ fn adv_158_watched_objects_cost_no_more_than_their_bytes() {
         read::<KubeNode>(&text);
         read::<Service>(&text);
         read::<PersistentVolume>(&text);
+        read::<PersistentVolumeClaim>(&text);
     });
 }
 
@@ -155,6 +156,26 @@ fn a_trimmed_volume_keeps_metadata_and_spec() {
         let phase = volume.status.take().and_then(|it| it.phase);
         volume.status = Some(PersistentVolumeStatus { phase, ..PersistentVolumeStatus::default() });
     });
+}
+
+#[test]
+fn a_trimmed_claim_keeps_its_sizes_and_how_far_they_grew() {
+    let claim = |time: &str| {
+        let condition = json!({ "type": "Resizing", "status": "True", "message": "m", "lastTransitionTime": time });
+        let status = json!({
+            "phase": "Bound", "accessModes": ["ReadWriteOnce"], "capacity": { "storage": "1Gi" },
+            "allocatedResources": { "storage": "2Gi" },
+            "allocatedResourceStatuses": { "storage": "ControllerResizeInProgress" }, "conditions": [condition],
+        });
+        let spec = json!({ "resources": { "requests": { "storage": "2Gi" } }, "volumeName": "pv-1" });
+        sent("PersistentVolumeClaim", json!({ "spec": spec, "status": status }))
+    };
+    check::<PersistentVolumeClaim>(claim("2026-01-02T03:04:05Z"), |claim| {
+        let status = claim.status.as_mut().unwrap();
+        status.access_modes = None;
+        status.conditions.as_mut().unwrap()[0].last_transition_time = None;
+    });
+    serde_json::from_value::<Trimmed<PersistentVolumeClaim>>(claim("99999-01-01T00:00:00Z")).unwrap();
 }
 
 #[test]

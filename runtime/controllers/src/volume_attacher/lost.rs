@@ -14,7 +14,7 @@ use super::plan;
 use crate::cloud_call::CALL;
 use crate::error::chain;
 use crate::volume_error::Error;
-use crate::volume_list::{self, PAGES, REST};
+use crate::volume_lists::{PAGES, REST};
 use crate::worker::random;
 
 /// The reason of the event.
@@ -51,7 +51,7 @@ impl VolumeAttacher {
             if number > 0 {
                 tokio::time::sleep(REST).await;
             }
-            let page = volume_list::page(&*self.cloud, cursor.take()).await?;
+            let page = self.lists.page(cursor.take()).await?;
             suspects.extend(drift::suspects(&all, &page.volumes).into_iter().cloned());
             cursor = page.next;
             if cursor.is_none() {

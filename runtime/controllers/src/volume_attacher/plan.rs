@@ -7,6 +7,8 @@ use k8s_openapi::api::storage::v1::{CSIDriver, CSINode, VolumeAttachment};
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
+use crate::known_volume::{self, is_block};
+use crate::volume_error::kept;
 use crate::volume_events::without_requests;
 
 /// The node id with which an attachment was begun: the external attacher's own annotation.
@@ -16,9 +18,6 @@ pub(super) const HANDLE: &str = "aerostat.dev/volume-handle";
 /// The memos of the provider: of an attachment that is made, and of one that ends.
 pub(super) const ATTACH_MEMO: &str = "aerostat.dev/volume-attach-memo";
 pub(super) const DETACH_MEMO: &str = "aerostat.dev/volume-detach-memo";
-/// The most bytes of an error in a status.
-const MESSAGE_BYTES: usize = 1_024;
-
 /// gRPC's code for a machine that takes no more volumes: where API servers keep it, kubelets count again how many there may be.
 const RESOURCE_EXHAUSTED: i32 = 8;
 
@@ -126,7 +125,7 @@ pub(super) fn handle(attachment: &VolumeAttachment, volume: Option<&PersistentVo
 
 /// The handle of a PersistentVolume of this driver.
 fn handle_now<'a>(volume: Option<&'a PersistentVolume>, driver: &str) -> Option<&'a str> {
-    of_driver(volume.and_then(|it| it.spec.as_ref()?.csi.as_ref()), driver)
+    known_volume::source(volume?, driver).map(|it| it.volume_handle.as_str())
 }
 
 fn of_driver<'a>(source: Option<&'a CSIPersistentVolumeSource>, driver: &str) -> Option<&'a str> {
@@ -273,6 +272,7 @@ fn target(
         name: volume.map(|it| it.name_any()).unwrap_or_default(),
         attributes: attributes(volume),
         memo: attachment.annotations().get(memo).cloned(),
+        is_block: volume.is_some_and(is_block),
     };
     VolumeTarget { volume, node_id: node_id.to_owned() }
 }
@@ -298,7 +298,7 @@ fn mode(volume: &PersistentVolume) -> AttachMode {
     };
     AttachMode {
         read_only: spec.and_then(|it| it.csi.as_ref()?.read_only).unwrap_or_default(),
-        block: spec.and_then(|it| it.volume_mode.as_deref()) == Some("Block"),
+        block: is_block(volume),
         access_modes: spec.iter().flat_map(|it| it.access_modes.iter().flatten()).filter_map(access).collect(),
     }
 }
@@ -315,17 +315,12 @@ pub(super) fn error_status(attachment: &VolumeAttachment, text: &str, is_full: b
         true => ("detachError", status.and_then(|it| it.detach_error.as_ref())),
         false => ("attachError", status.and_then(|it| it.attach_error.as_ref())),
     };
-    let (message, code) = (message(text), is_full.then_some(RESOURCE_EXHAUSTED));
+    let (message, code) = (kept(text), is_full.then_some(RESOURCE_EXHAUSTED));
     let is_said = said.and_then(|it| it.message.as_deref()).map(without_requests) == Some(without_requests(message));
     if is_said && said.and_then(|it| it.error_code) == code {
         return None;
     }
     Some(json!({ key: { "message": message, "time": now.to_string(), "errorCode": code } }))
-}
-
-/// An error as a status takes it: the API server refuses a longer one, and nobody would see it.
-fn message(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MESSAGE_BYTES)]
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 use tracing::{debug, info, warn};
 
+use super::awaited::AwaitedAttachment;
 use super::plan::{self, ATTACH_MEMO, AttachStep, DETACH_MEMO, HANDLE, KnownFacts, NODE_ID, TakenPlace, VolumeTarget};
 use super::turns::{PATIENCE, TurnPlace};
 use super::{ATTACHMENT, VOLUME, VolumeAttacher};
@@ -59,7 +60,7 @@ impl VolumeAttacher {
         if !self.turns.lock().may_enter(name, goes, Instant::now()) {
             return Ok(AttachProgress::Waiting);
         }
-        self.pending.lock().asked(name);
+        self.lists.asked(name);
         // As the API server knows it now: a watch may lag behind a memo, and after a restart show an attachment that was freed long ago.
         let Some(live) = self.live(&known).await? else { return Ok(AttachProgress::Later(LAG)) };
         let (mut attachment, mut volume) = (Arc::new(live), self.volume_of(&known));
@@ -256,7 +257,7 @@ impl VolumeAttacher {
             );
             self.events.warn_once(&name, &self.about(attachment), reason_of(attachment), &text);
         }
-        Ok(AttachProgress::UnderWay(self.await_it(&name, target, goes, after)))
+        Ok(AttachProgress::UnderWay(self.lists.await_it(&name, AwaitedAttachment { target, goes }, after)))
     }
 
     async fn guard_attachment(

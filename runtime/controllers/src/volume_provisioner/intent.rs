@@ -12,7 +12,7 @@ use kube::api::ObjectMeta;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::quantity;
+use crate::quantity;
 
 /// The label of all intents.
 pub(super) const LABEL: &str = "aerostat.dev/volume-intent";

@@ -13,7 +13,7 @@ use super::{VolumeProvisioner, plan};
 use crate::error::chain;
 use crate::events::{CLUSTER, EventKind, cluster};
 use crate::object::answer;
-use crate::volume_list::{self, PAGES, REST};
+use crate::volume_lists::{self, PAGES, REST};
 use crate::worker::random;
 
 /// Lists say so for this part of the period at least before an orphan is told of.
@@ -45,7 +45,7 @@ impl VolumeProvisioner {
             if number > 0 {
                 tokio::time::sleep(REST).await;
             }
-            let page = volume_list::page(&*self.cloud, cursor.take()).await?;
+            let page = volume_lists::page(&*self.cloud, cursor.take()).await?;
             if page.incomplete.is_some() {
                 return Ok(None);
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use cloud_provider::CloudVolume;
 use tokio::time::Instant;
 
-use super::quantity;
+use crate::quantity;
 
 /// Whatever in the cluster may have a volume.
 #[derive(Clone, Debug, Default)]

@@ -6,6 +6,7 @@ use kube::ResourceExt as _;
 
 use super::intent::Intent;
 use super::request::{FINALIZER, PROVISIONED_BY, is_ours};
+use crate::known_volume;
 use crate::migrated::MIGRATED_TO;
 
 /// The memo of a deletion, which the host keeps on the PersistentVolume.
@@ -74,14 +75,12 @@ pub(super) fn class(pv: &PersistentVolume) -> &str {
 
 /// The handle of a PersistentVolume's volume, if it is this driver's.
 pub(super) fn handle<'a>(pv: &'a PersistentVolume, driver: &str) -> Option<&'a str> {
-    pv.spec.as_ref()?.csi.as_ref().filter(|it| it.driver == driver).map(|it| it.volume_handle.as_str())
+    known_volume::source(pv, driver).map(|it| it.volume_handle.as_str())
 }
 
 /// The next step about a PersistentVolume, which these nodes' attachments name.
 pub(super) fn volume(pv: &PersistentVolume, attached_to: &[String], driver: &str) -> VolumeStep {
-    let Some(csi) = pv.spec.as_ref().and_then(|it| it.csi.as_ref()).filter(|it| it.driver == driver) else {
-        return VolumeStep::Ignore;
-    };
+    let Some(csi) = known_volume::source(pv, driver) else { return VolumeStep::Ignore };
     let is_migrated = pv.annotations().get(MIGRATED_TO).is_some_and(|it| it == driver);
     if !is_migrated && pv.annotations().get(PROVISIONED_BY).is_some_and(|it| it != driver) {
         return VolumeStep::Ignore;
@@ -94,12 +93,7 @@ pub(super) fn volume(pv: &PersistentVolume, attached_to: &[String], driver: &str
         (Some("Delete"), Some("Released")) if goes && !is_guarded => VolumeStep::Ignore,
         (Some("Delete"), Some("Released")) => match attached_to.first() {
             Some(node) => VolumeStep::WaitFor(node.clone()),
-            None => VolumeStep::Delete(KnownVolume {
-                handle: csi.volume_handle.clone(),
-                name: pv.name_any(),
-                attributes: csi.volume_attributes.clone().unwrap_or_default().into_iter().collect(),
-                memo: pv.annotations().get(DELETION_MEMO).cloned(),
-            }),
+            None => VolumeStep::Delete(known_volume::of(pv, csi, DELETION_MEMO)),
         },
         (Some("Delete"), Some("Bound")) if !is_guarded && !goes => VolumeStep::Guard,
         (Some("Delete"), _) => VolumeStep::Ignore,

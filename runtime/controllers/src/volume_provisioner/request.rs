@@ -11,8 +11,8 @@ use kube::{Resource as _, ResourceExt as _};
 use super::class::{self, ClassParameters, SecretOwner};
 use super::intent::{self, Intent};
 use super::places::{self, NoPlace, NodePlaces, PlaceQuestion};
-use super::quantity;
 use crate::migrated::{self, MIGRATED_TO};
+use crate::quantity;
 
 /// The driver that is to make the volume: kube-controller-manager writes both when it is time.
 const PROVISIONERS: [&str; 2] =

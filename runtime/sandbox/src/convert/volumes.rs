@@ -37,6 +37,8 @@ const FIRST_CREATE: &str = "host.first-create";
 const IN_TREE: [&str; 3] = ["in-tree.source", "in-tree.plugin", "in-tree.handle"];
 /// In the last of them: words for what such a volume is called, for the end of that, and for its zone.
 const IN_TREE_WORDS: [&str; 3] = ["{volume}", "{name}", "{zone}"];
+/// The host's word that a PersistentVolume has the mode `Block`.
+const BLOCK: &str = "host.block";
 
 /// The properties of a cloud's volumes, or a sentence on what is wrong with them.
 pub(crate) fn description(it: wit::VolumeDescription) -> Result<VolumeDescription, String> {
@@ -209,8 +211,9 @@ pub(crate) fn desired(it: &DesiredVolume, is_first: bool, described: &VolumeDesc
 
 /// A volume that Kubernetes has as a guest is told of it.
 pub(crate) fn known(it: &KnownVolume) -> wit::KnownVolume {
-    let KnownVolume { handle, name, attributes, memo } = it.clone();
-    wit::KnownVolume { handle, name, attributes, memo, extra: Vec::new() }
+    let KnownVolume { handle, name, attributes, memo, is_block } = it.clone();
+    let block = (BLOCK.to_owned(), "true".to_owned());
+    wit::KnownVolume { handle, name, attributes, memo, extra: is_block.then_some(block).into_iter().collect() }
 }
 
 /// How a volume is attached, as a guest is told of it.

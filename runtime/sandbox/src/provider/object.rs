@@ -89,9 +89,9 @@ impl Object {
 
     /// A volume that Kubernetes has. It is the same object only if everything is the same that a provider sees of it.
     pub(super) fn known_volume(function: Function, volume: &KnownVolume) -> Self {
-        let KnownVolume { handle, name, attributes, memo: _ } = volume;
+        let KnownVolume { handle, name, attributes, memo: _, is_block } = volume;
         let mut hasher = DefaultHasher::new();
-        (handle, name, attributes).hash(&mut hasher);
+        (handle, name, attributes, is_block).hash(&mut hasher);
         let title = if name.is_empty() {
             format!("volume {}", printable(handle, 128))
         } else {

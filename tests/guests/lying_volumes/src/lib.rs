@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use aerostat_sdk::{
-    AttachMode, CloudVolume, Description, DesiredVolume, Error, ExpandedVolume, KnownVolume, PendingVolume, Provider,
-    Result, Setting, VolumeAttachment, VolumeCreation, VolumeDeletion, VolumeDescription, VolumeDetachment,
+    AttachMode, CloudVolume, Description, DesiredVolume, Error, ExpandedVolume, Growth, KnownVolume, PendingVolume,
+    Provider, Result, Setting, VolumeAttachment, VolumeCreation, VolumeDeletion, VolumeDescription, VolumeDetachment,
     VolumeExpansion, VolumePage, Volumes, settings,
 };
 
@@ -34,6 +34,7 @@ impl Volumes for LyingVolumes {
             "no-batch" => honest.get_batch_size(0),
             "no-driver" => VolumeDescription { driver: FORGED.to_owned(), ..honest },
             "no-list" => honest.list_page_size(0),
+            "no-growth" => honest.growth(Growth::Online),
             _ => honest,
         })
     }

@@ -30,13 +30,14 @@ fn needed(objects: &[Value], cloud: &[ControllerName]) -> BTreeSet<Right> {
 }
 
 /// The controllers that DigitalOcean's provider has something for.
-const DIGITALOCEAN: [ControllerName; 6] = [
+const DIGITALOCEAN: [ControllerName; 7] = [
     ControllerName::CloudNode,
     ControllerName::CloudNodeLifecycle,
     ControllerName::Service,
     ControllerName::NodeIpam,
     ControllerName::VolumeProvisioner,
     ControllerName::VolumeAttacher,
+    ControllerName::VolumeExpander,
 ];
 
 /// Those that OpenStack's has something for.
@@ -116,16 +117,21 @@ fn the_roles_grow_with_the_controllers_that_are_on() {
 
 #[test]
 fn controllers_of_volumes_have_their_roles_where_they_are_on() {
-    let hetzner = [&HETZNER[..], &[ControllerName::VolumeProvisioner, ControllerName::VolumeAttacher]].concat();
+    let of_volumes =
+        [ControllerName::VolumeProvisioner, ControllerName::VolumeAttacher, ControllerName::VolumeExpander];
+    let hetzner = [&HETZNER[..], &of_volumes].concat();
     for (cloud, known) in [("digitalocean", &DIGITALOCEAN[..]), ("hetzner", &hetzner[..])] {
-        for (provisions, attaches) in [(false, false), (true, false), (false, true), (true, true)] {
-            let controllers = json!({ "volume-provisioner": provisions, "volume-attacher": attaches });
+        for choice in 0_u32..1 << of_volumes.len() {
+            let [provisions, attaches, expands] = [0, 1, 2].map(|at| (choice >> at) & 1 == 1);
+            let controllers = json!({
+                "volume-provisioner": provisions, "volume-attacher": attaches, "volume-expander": expands,
+            });
             let objects = rendered(&with(cloud, json!({ "controllers": controllers })));
             let held = held(&objects);
             assert_eq!(held, needed(&objects, known), "{cloud}: {controllers}");
             let has = |resource: &str| held.iter().any(|it| it.2 == resource);
-            let own = (has("persistentvolumeclaims"), has("volumeattachments/status"));
-            assert_eq!(own, (provisions, attaches), "{cloud}: {controllers}");
+            let own = ["storageclasses", "volumeattachments/status", "persistentvolumeclaims/status"].map(has);
+            assert_eq!(own, [provisions, attaches, expands], "{cloud}: {controllers}");
             let kept: Vec<_> = objects.iter().filter(|it| it["kind"] == "Namespace").collect();
             assert_eq!(kept.len(), usize::from(provisions), "{cloud}: {controllers}");
             assert!(kept.iter().all(|it| it["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"));

@@ -19,6 +19,7 @@ async fn rules_and_setting_of_volumes_come_with_their_controllers() {
             (json!({}), false),
             (json!({ "controllers": { "volume-provisioner": true } }), true),
             (json!({ "controllers": { "volume-attacher": true } }), true),
+            (json!({ "controllers": { "volume-expander": true } }), true),
             (json!({ "controllers": { "volume-provisioner": true, "volume-attacher": true } }), true),
             (json!({ "controllers": { "volume-provisioner": false, "volume-attacher": false } }), false),
             (json!({ "settings": { "volumes": "true" } }), true),

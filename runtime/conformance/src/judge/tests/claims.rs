@@ -4,7 +4,7 @@ use super::{read, sentences, transcript, write};
 use crate::judge::claims;
 use crate::protocol::How;
 use crate::transcript::claims::{
-    ClaimPart, ClaimPhase, ClaimStory, RecordedClaims, RecordedVolumeCall, SaidOfVolume, SeenVolume,
+    ClaimLife, ClaimPart, ClaimPhase, ClaimStory, RecordedClaims, RecordedVolumeCall, SaidOfVolume, SeenVolume,
 };
 use crate::transcript::{Transcript, Wrong};
 
@@ -24,30 +24,36 @@ fn taken() -> RecordedVolumeCall {
 
 fn seen(attached_to: &[&str]) -> Option<SeenVolume> {
     let attached_to = attached_to.iter().map(|it| (*it).to_owned()).collect();
-    Some(SeenVolume { attached_to, is_changing: false })
+    Some(SeenVolume { bytes: 12 << 30, attached_to, is_changing: false })
 }
 
-/// The life of a volume as it should be, in which nothing goes wrong.
-fn story() -> ClaimStory {
-    let part = |phase| ClaimPart {
-        phase,
+/// A life as it should be, in which nothing goes wrong.
+fn story(life: ClaimLife) -> ClaimStory {
+    let part = |phase: &ClaimPhase| ClaimPart {
+        phase: *phase,
         calls: vec![call(SaidOfVolume::Pending("it is made".to_owned())), call(over())],
         again: Some(call(over())),
         seen: Ok(match phase {
-            ClaimPhase::Create | ClaimPhase::Detach => seen(&[]),
-            ClaimPhase::Attach => seen(&[HERE]),
-            ClaimPhase::Delete => None,
+            ClaimPhase::Create | ClaimPhase::Detach | ClaimPhase::Begin => seen(&[]),
+            ClaimPhase::Attach | ClaimPhase::Expand => seen(&[HERE]),
+            ClaimPhase::Delete | ClaimPhase::Abandon => None,
         }),
-        named: Some(usize::from(phase != ClaimPhase::Delete)),
+        named: Some(usize::from(!matches!(phase, ClaimPhase::Delete | ClaimPhase::Abandon))),
     };
-    ClaimStory { trouble: None, parts: ClaimPhase::ALL.map(part).into(), elsewhere: Some(taken()), used: Some(taken()) }
+    let parts = life.phases().iter().map(part).collect();
+    let smaller = Some(call(over()));
+    ClaimStory { life, trouble: None, parts, elsewhere: Some(taken()), used: Some(taken()), smaller }
 }
 
 /// Everything that judges say of two stories, the second of which differs so.
 fn of(change: impl FnOnce(&mut ClaimStory)) -> Vec<String> {
-    let mut other = ClaimStory { trouble: Some((ClaimPhase::Attach, 2, How::LostAfter)), ..story() };
+    of_life(ClaimLife::GrowsAttached, change)
+}
+
+fn of_life(life: ClaimLife, change: impl FnOnce(&mut ClaimStory)) -> Vec<String> {
+    let mut other = ClaimStory { trouble: Some((ClaimPhase::Attach, 2, How::LostAfter)), ..story(life) };
     change(&mut other);
-    let played = RecordedClaims { stories: vec![story(), other], here: HERE.to_owned() };
+    let played = RecordedClaims { stories: vec![story(life), other], here: HERE.to_owned() };
     let transcript = Transcript { claims: Some(played), ..transcript() };
     let all = [
         claims::volume_steps_converge,
@@ -56,13 +62,16 @@ fn of(change: impl FnOnce(&mut ClaimStory)) -> Vec<String> {
         claims::attached_volume_is_not_moved,
         claims::used_volume_is_not_deleted,
         claims::volume_is_where_it_says,
+        claims::volume_grows_and_never_shrinks,
     ];
     all.iter().flat_map(|judge| sentences(judge(&transcript))).collect()
 }
 
 #[test]
 fn volumes_that_are_made_attached_and_deleted_break_nothing() {
-    assert_eq!(of(|_| ()), [""; 0]);
+    for life in [ClaimLife::Fixed, ClaimLife::GrowsAttached, ClaimLife::GrowsDetached, ClaimLife::Abandoned] {
+        assert_eq!(of_life(life, |_| ()), [""; 0], "{life:?}");
+    }
 }
 
 #[test]
@@ -71,7 +80,7 @@ fn volumes_that_come_to_no_end_are_found() {
     let open = of(|it| (it.parts[1].calls, it.parts[1].again) = (vec![waiting], None));
     assert_eq!(open, ["attach does not come to an end, but to pending: it is made"]);
     let error = SaidOfVolume::Error(Wrong { is_final: true, text: "no".to_owned() });
-    let failed = of(|it| (it.parts[2].calls, it.parts[2].again) = (vec![call(error)], None));
+    let failed = of(|it| (it.parts[3].calls, it.parts[3].again) = (vec![call(error)], None));
     assert_eq!(failed, ["detach does not come to an end, but to an error: no"]);
 }
 
@@ -109,13 +118,40 @@ fn volumes_that_are_moved_or_deleted_in_use_are_found() {
 #[test]
 fn volumes_that_are_elsewhere_than_told_are_found() {
     let found = |phase: usize, seen: Option<SeenVolume>| of(|it| it.parts[phase].seen = Ok(seen));
-    for (phase, wrong) in [(0, None), (1, seen(&[])), (2, seen(&[HERE])), (2, None), (3, seen(&[]))] {
+    let phases = ClaimLife::GrowsAttached.phases();
+    for (phase, wrong) in [(0, None), (1, seen(&[])), (2, None), (3, seen(&[HERE])), (3, None), (4, seen(&[]))] {
         let sentences = found(phase, wrong.clone());
-        let expected = format!("after {}, get answers {wrong:?}", ClaimPhase::ALL[phase].as_str());
+        let expected = format!("after {}, get answers {wrong:?}", phases[phase].as_str());
         assert_eq!(sentences, [expected]);
     }
-    let left = of(|it| it.parts[3].named = Some(1));
+    let left = of(|it| it.parts[4].named = Some(1));
     assert_eq!(left, ["after delete the list still has 1 of its name"], "another one, which nobody knows");
-    let at_work = SeenVolume { attached_to: Vec::new(), is_changing: true };
-    assert_eq!(found(2, Some(at_work)).len(), 1, "it may come back");
+    let at_work = SeenVolume { bytes: 12 << 30, attached_to: Vec::new(), is_changing: true };
+    assert_eq!(found(2, Some(at_work.clone())).len(), 1, "it may grow on");
+    assert_eq!(found(3, Some(at_work)).len(), 1, "it may come back");
+}
+
+#[test]
+fn volumes_that_are_abandoned_and_still_there_are_found() {
+    let abandoned = |change: fn(&mut ClaimStory)| of_life(ClaimLife::Abandoned, change);
+    assert_eq!(abandoned(|it| it.parts[1].named = Some(1)), ["after abandon the list still has 1 of its name"]);
+    assert_eq!(abandoned(|it| it.parts[1].seen = Ok(seen(&[]))).len(), 1);
+    assert_eq!(abandoned(|it| it.parts[0].calls.truncate(1)), [""; 0], "whatever the first call came to");
+    let unended = abandoned(|story| {
+        story.parts[1].calls.pop();
+        story.parts[1].again = None;
+    });
+    assert_eq!(unended, ["abandon does not come to an end, but to pending: it is made"]);
+}
+
+#[test]
+fn volumes_that_shrink_or_do_not_grow_are_found() {
+    let small = || Ok(Some(SeenVolume { bytes: 10 << 30, attached_to: Vec::new(), is_changing: false }));
+    let shrunk = of(|it| it.parts[3].seen = small());
+    assert_eq!(shrunk, ["after detach it has 10737418240 bytes, and not 12884901888"]);
+    let sent = RecordedVolumeCall { said: over(), requests: vec![write("POST /volumes/1/actions/resize")] };
+    let shrinks = of(|it| it.smaller = Some(sent));
+    assert_eq!(shrinks, ["asked for fewer bytes than it has, it sends POST /volumes/1/actions/resize"]);
+    let pending = of(|it| it.smaller = Some(call(SaidOfVolume::Pending("it shrinks".to_owned()))));
+    assert_eq!(pending, ["asked for fewer bytes than it has, it answers pending: it shrinks"]);
 }

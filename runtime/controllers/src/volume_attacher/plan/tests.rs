@@ -44,7 +44,8 @@ fn pv(change: Value) -> PersistentVolume {
 
 fn target(node_id: &str) -> VolumeTarget {
     let attributes = vec![("a".to_owned(), "b".to_owned())];
-    let volume = KnownVolume { handle: "vol-1".to_owned(), name: "pv-1".to_owned(), attributes, memo: None };
+    let volume =
+        KnownVolume { handle: "vol-1".to_owned(), name: "pv-1".to_owned(), attributes, memo: None, is_block: false };
     VolumeTarget { volume, node_id: node_id.to_owned() }
 }
 
@@ -298,14 +299,6 @@ fn a_volume_is_let_go_once_no_attachment_names_it() {
     assert!(!is_let_go(&pv(goes()), true, DRIVER));
     assert!(!is_let_go(&pv(json!({})), false, DRIVER), "it stays");
     assert!(!is_let_go(&pv(goes()), false, "another"), "it has no finalizer of that driver");
-}
-
-/// Cases: csi 53
-#[test]
-fn a_long_error_is_cut_between_characters() {
-    let text = format!("{}ä", "x".repeat(1_023));
-    assert_eq!(message(&text), "x".repeat(1_023));
-    assert_eq!(message("short"), "short");
 }
 
 /// Cases: csi 58

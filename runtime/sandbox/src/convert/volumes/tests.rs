@@ -234,6 +234,9 @@ fn parameters_that_are_not_described_are_not_passed() {
     assert_eq!((told.parameters, told.annotations), (vec![pair("type")], vec![pair("acme.example/apart-from")]));
     assert_eq!(told.extra, [(word("host.first-create"), word("true"))]);
     assert!(desired(&asked, false, &described()).extra.is_empty());
+    let disk = KnownVolume::default();
+    assert!(known(&disk).extra.is_empty());
+    assert_eq!(known(&KnownVolume { is_block: true, ..disk }).extra, [(word("host.block"), word("true"))]);
 }
 
 /// The description with these words of an in-tree plugin.

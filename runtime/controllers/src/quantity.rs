@@ -20,7 +20,7 @@ const SUFFIXES: [(&str, u32, u32); 13] = [
 const DIGITS: usize = 30;
 
 /// The bytes of a quantity, rounded up; `None` for what is none, is negative or is larger than any disk.
-pub(super) fn bytes(text: &str) -> Option<u64> {
+pub(crate) fn bytes(text: &str) -> Option<u64> {
     if let Some(milli) = text.strip_suffix('m') {
         return ceil(digits(milli)?, 1_000);
     }
@@ -34,7 +34,7 @@ pub(super) fn bytes(text: &str) -> Option<u64> {
 }
 
 /// So many bytes with the largest suffix that divides them, as Kubernetes itself would write it.
-pub(super) fn binary(bytes: u64) -> String {
+pub(crate) fn binary(bytes: u64) -> String {
     let fits = |it: &&(&str, u32, u32)| it.1 == 0 && bytes != 0 && bytes.trailing_zeros() >= it.2;
     match SUFFIXES[..6].iter().rev().find(fits) {
         Some((suffix, _, two)) => format!("{}{suffix}", bytes >> two),
