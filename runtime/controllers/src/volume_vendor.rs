@@ -52,6 +52,8 @@ pub(crate) enum VendorPart {
     Provisioner,
     /// The external attacher.
     Attacher,
+    /// The external resizer.
+    Resizer,
 }
 
 /// Whether the vendor's controller runs.
@@ -107,6 +109,7 @@ impl VendorPart {
         match self {
             Self::Provisioner => "csi-provisioner",
             Self::Attacher => "csi-attacher",
+            Self::Resizer => "csi-resizer",
         }
     }
 
@@ -115,6 +118,7 @@ impl VendorPart {
         match self {
             Self::Provisioner => "volume-provisioner",
             Self::Attacher => "volume-attacher",
+            Self::Resizer => "volume-expander",
         }
     }
 
@@ -125,6 +129,7 @@ impl VendorPart {
         match self {
             Self::Provisioner => driver,
             Self::Attacher => format!("external-attacher-leader-{driver}"),
+            Self::Resizer => format!("external-resizer-{driver}"),
         }
     }
 }
@@ -203,7 +208,7 @@ impl VolumeVendor {
         }
         let text: Arc<str> = format!(
             "{what}: the vendor's {} runs, or another program that does its work, and has no Lease. Until it is away no volume is made, attached, \
-             detached or deleted here. Next step: take the container {} out of the vendor's controller, and put the annotation {APPROVAL}: \"true\" \
+             detached, enlarged or deleted here. Next step: take the container {} out of the vendor's controller, and put the annotation {APPROVAL}: \"true\" \
              on the Lease of aerostat then; or switch the {} off here",
             part.container(),
             part.container(),
@@ -340,7 +345,7 @@ impl RenewedLease {
     /// The event's text.
     fn text(&self, part: VendorPart) -> String {
         format!(
-            "{} is renewed by {}: the vendor's {} runs. Until it is away no volume is made, attached, detached or deleted here. Next step: take the \
+            "{} is renewed by {}: the vendor's {} runs. Until it is away no volume is made, attached, detached, enlarged or deleted here. Next step: take the \
              container {} out of the vendor's controller, and it goes on by itself a minute later; or switch the {} off here",
             self.place(),
             self.holder,
@@ -369,8 +374,10 @@ mod tests {
 
     #[test]
     fn leases_have_the_names_that_sidecars_give_them() {
-        let names = [VendorPart::Provisioner, VendorPart::Attacher].map(|it| it.lease(DRIVER));
-        assert_eq!(names, ["dobs-csi-digitalocean-com", "external-attacher-leader-dobs-csi-digitalocean-com"]);
+        let names = [VendorPart::Provisioner, VendorPart::Attacher, VendorPart::Resizer].map(|it| it.lease(DRIVER));
+        let own = "dobs-csi-digitalocean-com";
+        let leader = format!("external-attacher-leader-{own}");
+        assert_eq!(names, [own.to_owned(), leader, format!("external-resizer-{own}")]);
     }
 
     /// Cases: csi 74

@@ -57,10 +57,11 @@ const VOLUME_ATTACHER: [Rights; 6] = [
     VENDOR_LEASES,
 ];
 
-const VOLUME_EXPANDER: [Rights; 3] = [
+const VOLUME_EXPANDER: [Rights; 4] = [
     ("", "persistentvolumeclaims", &["get", "list", "watch"]),
     ("", "persistentvolumeclaims/status", &["patch"]),
     ("", "persistentvolumes", &["get", "list", "watch", "patch"]),
+    VENDOR_LEASES,
 ];
 
 /// The intents to make volumes, in a namespace of their own.
