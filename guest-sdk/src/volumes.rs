@@ -13,6 +13,8 @@ use crate::{
 
 /// In the `extra` of a desired volume: no call of `create` came before this one.
 const FIRST_CREATE: &str = "host.first-create";
+/// In the `extra` of a description: the volumes of an in-tree plugin.
+const IN_TREE: [&str; 3] = ["in-tree.source", "in-tree.plugin", "in-tree.handle"];
 /// The host's word that a PersistentVolume has the mode `Block`.
 const BLOCK: &str = "host.block";
 /// A gibibyte.
@@ -202,6 +204,16 @@ impl VolumeDescription {
     #[must_use]
     pub fn source(mut self, source: VolumeSourceKind) -> Self {
         self.sources.push(source);
+        self
+    }
+
+    /// The driver serves volumes from before CSI, too: of this field of a PersistentVolume's `spec`, and of classes with this provisioner. In
+    /// `handle` stands `{volume}` for what the field calls one, `{name}` for what is behind the last slash of that, and `{zone}` for its
+    /// zone: "{name}" makes `vol-1` of `aws://eu-central-1a/vol-1`.
+    #[must_use]
+    pub fn in_tree(mut self, source: &str, plugin: &str, handle: &str) -> Self {
+        self.extra
+            .extend(IN_TREE.iter().zip([source, plugin, handle]).map(|(key, value)| ((*key).into(), value.into())));
         self
     }
 

@@ -367,7 +367,15 @@ type VolumeDescription struct {
 	GetBatchSize uint32
 	// Volumes in one page of `list`; 0 where the cloud has no list.
 	ListPageSize uint32
-	// What a later provider may say more.
+	// Further words of a provider. Three of them together name the volumes that Kubernetes itself had for this cloud before CSI,
+	// and that the driver serves now; their PersistentVolumes, classes and attachments stay as they were:
+	//
+	// "in-tree.source": the field of a PersistentVolume's `spec`, as in "awsElasticBlockStore".
+	//
+	// "in-tree.plugin": the provisioner of their classes, as in "kubernetes.io/aws-ebs".
+	//
+	// "in-tree.handle": their handle, where `{volume}` stands for what the source calls one, `{name}` for what is behind the last
+	// slash of that, and `{zone}` for its zone, as in "{name}".
 	Extra [][2]string
 }
 

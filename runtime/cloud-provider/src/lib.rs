@@ -50,9 +50,10 @@ pub use crate::routes::{
 };
 pub use crate::text::{is_printable, is_visible, printable};
 pub use crate::volumes::{
-    AccessMode, AttachMode, ClaimOwner, ClassParameter, CloudVolume, CloudVolumes, DesiredVolume, KnownVolume,
-    MarkedClaim, PendingVolume, TooLarge, VolumeAttachment, VolumeCreation, VolumeDeletion, VolumeDescription,
-    VolumeDetachment, VolumeExpansion, VolumeGrowth, VolumePage, VolumePlace, VolumeSource, VolumeState,
+    AccessMode, AttachMode, ClaimOwner, ClassParameter, CloudVolume, CloudVolumes, DesiredVolume, InTreeVolumes,
+    KnownVolume, MarkedClaim, PendingVolume, TooLarge, VolumeAttachment, VolumeCreation, VolumeDeletion,
+    VolumeDescription, VolumeDetachment, VolumeExpansion, VolumeGrowth, VolumePage, VolumePlace, VolumeSource,
+    VolumeState,
 };
 
 use std::sync::Arc;

@@ -304,6 +304,20 @@ pub struct VolumeDescription {
     pub get_batch_size: u32,
     /// Volumes in one page of the list; 0 where there is none.
     pub list_page_size: u32,
+    /// The volumes of an in-tree plugin that the driver serves, too.
+    pub in_tree: Option<InTreeVolumes>,
+}
+
+/// Volumes of the plugin that Kubernetes itself had for the cloud before CSI. Their PersistentVolumes stay as they were.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct InTreeVolumes {
+    /// The field of a PersistentVolume's `spec`: "awsElasticBlockStore".
+    pub source: String,
+    /// The provisioner of their classes: "kubernetes.io/aws-ebs".
+    pub plugin: String,
+    /// The handle of one of them, where `{volume}` stands for what the source calls it, `{name}` for what is behind the last slash of
+    /// that, and `{zone}` for its zone.
+    pub handle: String,
 }
 
 /// A parameter of a StorageClass, or an annotation of a claim.

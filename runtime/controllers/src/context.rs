@@ -3,9 +3,10 @@
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{self, Poll};
+use std::time::Duration;
 
 use budgets::{NodeDeletions, RequestedChanges};
-use cloud_provider::Cloud;
+use cloud_provider::{Cloud, CloudVolumes};
 use futures::future::BoxFuture;
 use kube::Client;
 use tokio::sync::watch;
@@ -18,6 +19,8 @@ use crate::liveness::Liveness;
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
 use crate::outage::Outage;
+use crate::volume_events::VolumeEvents;
+use crate::volume_vendor::{VendorPart, VolumeVendor};
 
 /// The clients, caches and counts that all controllers of one cloud share.
 pub struct Context {
@@ -34,6 +37,8 @@ pub struct Context {
     shutdown: watch::Receiver<bool>,
     /// Made by the first controller that needs it.
     inventory: OnceLock<Option<Arc<Inventory>>>,
+    /// Made by the first controller of volumes.
+    volume_vendor: OnceLock<Arc<VolumeVendor>>,
 }
 
 impl Context {
@@ -52,8 +57,21 @@ impl Context {
     ) -> Self {
         let (_, facts) = watch::channel(ClusterFacts::default());
         let (node_deletions, inventory) = (NodeDeletions::default(), OnceLock::new());
-        let outage = Outage::default();
-        Self { client, nodes, account, requested, metrics, events, node_deletions, facts, outage, shutdown, inventory }
+        let (outage, volume_vendor) = (Outage::default(), OnceLock::new());
+        Self {
+            client,
+            nodes,
+            account,
+            requested,
+            metrics,
+            events,
+            node_deletions,
+            facts,
+            outage,
+            shutdown,
+            inventory,
+            volume_vendor,
+        }
     }
 
     /// Nodes that are deleted count there.
@@ -95,6 +113,24 @@ impl Context {
             Some(Arc::new(inventory.within(self.account.clone(), self.facts.clone())))
         };
         self.inventory.get_or_init(make).clone()
+    }
+
+    /// The one watch over the vendor's controller of volumes, for all that do its work. This one does that of `part`. The first one says how
+    /// often it looks.
+    pub(crate) fn volume_vendor(
+        &self,
+        volumes: &Arc<dyn CloudVolumes>,
+        part: VendorPart,
+        looks: Duration,
+    ) -> Arc<VolumeVendor> {
+        let make = || {
+            let (requested, metrics) = (self.requested.clone(), self.metrics.volumes.clone());
+            let events = VolumeEvents::new(self.events.recorder(part.controller()));
+            Arc::new(VolumeVendor::new(self.client.clone(), volumes.clone(), requested, metrics, events, looks))
+        };
+        let vendor = self.volume_vendor.get_or_init(make).clone();
+        vendor.replaces(part);
+        vendor
     }
 
     /// Ready when controllers are to end.

@@ -101,6 +101,19 @@ impl Events {
     }
 }
 
+/// The namespace whose UID is the cluster's. Events about what has no object in the cluster any more are its.
+pub(crate) const CLUSTER: &str = "kube-system";
+
+/// The reference to that namespace.
+pub(crate) fn cluster() -> ObjectReference {
+    ObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("Namespace".to_owned()),
+        name: Some(CLUSTER.to_owned()),
+        ..ObjectReference::default()
+    }
+}
+
 /// The reference by which events name an object, as it was when it was read.
 #[must_use]
 pub fn reference<K: Resource<DynamicType = ()>>(object: &K) -> ObjectReference {

@@ -10,17 +10,21 @@
 //! While the cloud is at work on many, one list of volumes says which are worth a question (`volume_lists`). Now and then it says which of those that
 //! are attached seem to have left their machines, and are looked at (`lost`).
 //!
+//! The vendor's own attacher must not run beside it: what it does is noticed (`hand`), and everything waits then.
+//!
 //! Nothing is detached but what such an object was begun with, only when that is deleted or names something else by now, and not
 //! while another one holds the same volume at the same machine.
 
 mod awaited;
 mod drift;
+mod hand;
 mod lost;
 mod names;
 mod plan;
 mod sync;
 mod turns;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -38,14 +42,16 @@ use tokio::time::Instant;
 use crate::account::changed;
 use crate::context::{Context, Task};
 use crate::liveness::Liveness;
+use crate::migrated;
 use crate::nodes::Nodes;
 use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
 use crate::trimmed::Trimmed;
 use crate::volume_events::VolumeEvents;
 use crate::volume_lists::VolumeLists;
+use crate::volume_vendor::{LOOKS, VendorPart, VolumeVendor};
 use crate::watch;
-use crate::watched::{WatchWriter, Watched};
+use crate::watched::{ObjectChange, WatchWriter, Watched};
 use crate::worker::{self, random};
 
 use self::awaited::AwaitedAttachment;
@@ -67,11 +73,13 @@ const VOLUME: &str = "volume/";
 pub struct Options {
     /// How often it looks whether attached volumes are still where they were attached.
     pub look_period: Duration,
+    /// How often it looks whether the vendor's own attacher runs.
+    pub vendor_period: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { look_period: Duration::from_mins(10) }
+        Self { look_period: Duration::from_mins(10), vendor_period: LOOKS }
     }
 }
 
@@ -95,6 +103,9 @@ struct VolumeAttacher {
     lists: VolumeLists<AwaitedAttachment>,
     cloud: Arc<dyn CloudVolumes>,
     identity: Arc<dyn Identity>,
+    vendor: Arc<VolumeVendor>,
+    /// UIDs of attachments of which this process says that they are attached, until the watch shows it.
+    said: Mutex<HashSet<String>>,
     events: VolumeEvents,
     queue: Arc<WorkQueue>,
     options: Options,
@@ -124,6 +135,8 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         is_synced: AtomicBool::new(false),
         turns: Mutex::default(),
         lists: VolumeLists::new(volumes.clone()),
+        vendor: context.volume_vendor(&volumes, VendorPart::Attacher, options.vendor_period),
+        said: Mutex::default(),
         cloud: volumes,
         identity: cloud.identity.clone(),
         events: VolumeEvents::new(context.events.recorder(COMPONENT)),
@@ -145,6 +158,7 @@ impl VolumeAttacher {
     ) {
         let mut shutdown = std::pin::pin!(shutdown);
         let mut background = JoinSet::new();
+        background.spawn(self.vendor.clone().follow());
         background.spawn(self.clone().watch_attachments(attachments));
         background.spawn(self.clone().watch_volumes(volumes));
         background.spawn(self.clone().watch_csi_nodes(csi_nodes));
@@ -155,7 +169,8 @@ impl VolumeAttacher {
                 self.attachments.synced(),
                 self.volumes.synced(),
                 self.csi_nodes.synced(),
-                self.csi_drivers.synced()
+                self.csi_drivers.synced(),
+                self.vendor.looked()
             );
         };
         tokio::select! {
@@ -163,7 +178,9 @@ impl VolumeAttacher {
             () = &mut shutdown => return,
         }
         self.is_synced.store(true, Ordering::Release);
+        self.vendor.begins(VendorPart::Attacher);
         background.spawn(self.clone().retry_with_new_credentials());
+        background.spawn(self.clone().retry_without_vendor());
         background.spawn(self.clone().read_lists());
         background.spawn(self.clone().look_after_attached());
         let queue = self.queue.clone();
@@ -174,6 +191,7 @@ impl VolumeAttacher {
         let apply = |event: Event<VolumeAttachment>| {
             for change in self.attachments.apply(event, &mut writer) {
                 self.near.lock().change(change.before.as_deref(), change.after.as_deref());
+                self.look_for_a_hand(&change);
                 let Some(after) = change.after else {
                     let Some(before) = change.before else { continue };
                     match before.spec.attacher == self.driver() {
@@ -200,7 +218,7 @@ impl VolumeAttacher {
 
     async fn watch_volumes(self: Arc<Self>, mut writer: WatchWriter<PersistentVolume>) {
         let apply = |event: Event<PersistentVolume>| {
-            for change in self.volumes.apply(event, &mut writer) {
+            for change in self.volumes.apply(migrated::shown(event, &self.cloud.description()), &mut writer) {
                 let Some(after) = change.after else { continue };
                 let name = after.name_any();
                 if change.before.is_none() {
@@ -256,6 +274,29 @@ impl VolumeAttacher {
         loop {
             changed(&mut versions).await;
             self.add_due();
+        }
+    }
+
+    /// Tries everything once more whenever the vendor's controller has gone.
+    async fn retry_without_vendor(self: Arc<Self>) {
+        loop {
+            self.vendor.away().await;
+            self.add_due();
+        }
+    }
+
+    /// Whether another attacher has begun an attachment or finished it.
+    fn look_for_a_hand(&self, change: &ObjectChange<VolumeAttachment>) {
+        let Some(after) = &change.after else {
+            if let Some(gone) = change.before.as_ref().and_then(|it| it.metadata.uid.as_ref()) {
+                self.said.lock().remove(gone);
+            }
+            return;
+        };
+        let is_said = hand::becomes_attached(change.before.as_deref(), after)
+            && after.metadata.uid.as_ref().is_some_and(|it| self.said.lock().remove(it));
+        if let Some(what) = hand::of_vendor(change.before.as_deref(), after, is_said, &self.driver()) {
+            self.vendor.saw(VendorPart::Attacher, &self.about(after), &what);
         }
     }
 
@@ -321,9 +362,14 @@ impl VolumeAttacher {
         self.attachments.all().iter().filter(|it| plan::is_due(it, &driver)).for_each(|it| self.add(it));
     }
 
-    /// The PersistentVolume that an attachment names.
+    /// The PersistentVolume that an attachment names, or that stands in it where a pod names a volume of an in-tree plugin itself.
     fn volume_of(&self, attachment: &VolumeAttachment) -> Option<Arc<PersistentVolume>> {
-        plan::volume_name(attachment).and_then(|it| self.volumes.get(it))
+        let source = &attachment.spec.source;
+        match (plan::volume_name(attachment), &source.inline_volume_spec) {
+            (Some(name), _) => self.volumes.get(name),
+            (None, Some(spec)) => migrated::inline(spec, &self.cloud.description()).map(Arc::new),
+            (None, None) => None,
+        }
     }
 
     fn driver(&self) -> String {

@@ -30,6 +30,9 @@ pub(crate) enum Error {
     /// Something has to come first.
     #[error("{0}")]
     Waits(String),
+    /// The vendor's own controller does the same work, or may do it.
+    #[error("{0}")]
+    Vendor(String),
     /// The machine takes no more volumes: it waits until one has left it.
     #[error("{0}")]
     Full(String),
@@ -61,7 +64,7 @@ impl Error {
     /// When it is tried again, after `failures` in a row before this one.
     pub(crate) fn pause(&self, failures: u32) -> Pause {
         match self {
-            Self::Refused(_) | Self::Full(_) => Pause::AtLeast(SHOWN),
+            Self::Refused(_) | Self::Full(_) | Self::Vendor(_) => Pause::AtLeast(SHOWN),
             Self::Write { source, .. } | Self::Unread { source, .. } if source.is_refusal() => Pause::AtLeast(SHOWN),
             Self::Withheld(_) | Self::Waits(_) | Self::Write { .. } | Self::Unread { .. } => {
                 Pause::AtLeast(BACK_OFF.after(failures))
@@ -75,7 +78,7 @@ impl Error {
         match self {
             Self::Cloud(CloudError::RetryAfter { .. }) => false,
             Self::Write { source, .. } => !source.is_conflict(),
-            Self::Unread { .. } => false,
+            Self::Unread { .. } | Self::Vendor(_) => false,
             Self::Refused(_) | Self::Waits(_) | Self::Full(_) | Self::Withheld(_) | Self::Cloud(_) => true,
         }
     }
@@ -92,6 +95,7 @@ impl Error {
             }
             Self::Cloud(CloudError::RetryAfter { .. }) => "tried again after the cloud's own pause",
             Self::Cloud(CloudError::Crashed { .. }) => "tried again as the message says",
+            Self::Vendor(_) => "tried again once the vendor's controller is away",
             Self::Full(_) => "tried again when a volume leaves the machine, and every 5 minutes",
             Self::Withheld(_) => "wait for the window to pass, or approve it on the Lease",
             Self::Waits(_) | Self::Cloud(CloudError::Unavailable(_)) | Self::Write { .. } | Self::Unread { .. } => {

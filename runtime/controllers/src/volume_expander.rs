@@ -31,11 +31,13 @@ use tokio::task::JoinSet;
 use crate::account::changed;
 use crate::context::{Context, Task};
 use crate::liveness::Liveness;
+use crate::migrated;
 use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
 use crate::trimmed::Trimmed;
 use crate::volume_events::VolumeEvents;
 use crate::volume_lists::VolumeLists;
+use crate::volume_vendor::{LOOKS, VendorPart, VolumeVendor};
 use crate::watch;
 use crate::watched::{WatchWriter, Watched};
 use crate::worker::{self, random};
@@ -64,6 +66,7 @@ struct VolumeExpander {
     requested: RequestedChanges,
     cloud: Arc<dyn CloudVolumes>,
     identity: Arc<dyn Identity>,
+    vendor: Arc<VolumeVendor>,
     events: VolumeEvents,
     queue: Arc<WorkQueue>,
 }
@@ -82,6 +85,7 @@ pub fn new(context: &Context, cloud: &Cloud) -> Option<Task> {
         attempts: Mutex::default(),
         lists: VolumeLists::new(cloud_volumes.clone()),
         requested: context.requested.clone(),
+        vendor: context.volume_vendor(&cloud_volumes, VendorPart::Resizer, LOOKS),
         cloud: cloud_volumes,
         identity: cloud.identity.clone(),
         events: VolumeEvents::new(context.events.recorder(COMPONENT)),
@@ -102,14 +106,16 @@ impl VolumeExpander {
     ) {
         let mut shutdown = std::pin::pin!(shutdown);
         let mut background = JoinSet::new();
+        background.spawn(self.vendor.clone().follow());
         background.spawn(self.clone().watch_claims(claims));
         background.spawn(self.clone().watch_volumes(volumes));
         tokio::select! {
-            _ = async { tokio::join!(self.claims.synced(), self.volumes.synced()) } => {}
+            _ = async { tokio::join!(self.claims.synced(), self.volumes.synced(), self.vendor.looked()) } => {}
             () = &mut shutdown => return,
         }
         self.is_synced.store(true, Ordering::Release);
         background.spawn(self.clone().retry_with_new_credentials());
+        background.spawn(self.clone().retry_without_vendor());
         background.spawn(self.clone().read_lists());
         let queue = self.queue.clone();
         worker::run(self, queue, WORKERS, background, &liveness, shutdown).await;
@@ -145,7 +151,7 @@ impl VolumeExpander {
 
     async fn watch_volumes(self: Arc<Self>, mut writer: WatchWriter<PersistentVolume>) {
         let apply = |event: Event<PersistentVolume>| {
-            for change in self.volumes.apply(event, &mut writer) {
+            for change in self.volumes.apply(migrated::shown(event, &self.cloud.description()), &mut writer) {
                 let Some(after) = change.after else { continue };
                 let Some(claim) = plan::claim_of(&after, &self.driver()) else { continue };
                 let is_marked = after.annotations().contains_key(plan::SIZE_BEFORE);
@@ -169,6 +175,14 @@ impl VolumeExpander {
         loop {
             changed(&mut versions).await;
             self.attempts.lock().wake();
+            self.claims.all().iter().filter(|it| plan::is_due(it)).for_each(|it| self.queue.add(&key(it)));
+        }
+    }
+
+    /// Tries everything once more whenever the vendor's controller has gone.
+    async fn retry_without_vendor(self: Arc<Self>) {
+        loop {
+            self.vendor.away().await;
             self.claims.all().iter().filter(|it| plan::is_due(it)).for_each(|it| self.queue.add(&key(it)));
         }
     }

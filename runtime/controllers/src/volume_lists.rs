@@ -91,7 +91,12 @@ impl<T: Awaited> VolumeLists<T> {
 
     /// One page of the list of volumes.
     pub(crate) async fn page(&self, cursor: Option<String>) -> Result<VolumePage, CloudError> {
-        let asked = self.cloud.list(cursor, self.cloud.description().list_page_size);
-        timeout(CALL, asked).await.unwrap_or_else(|_| Err(late()).into()).answer
+        page(&*self.cloud, cursor).await
     }
+}
+
+/// One page of a cloud's list of volumes.
+pub(crate) async fn page(cloud: &dyn CloudVolumes, cursor: Option<String>) -> Result<VolumePage, CloudError> {
+    let asked = cloud.list(cursor, cloud.description().list_page_size);
+    timeout(CALL, asked).await.unwrap_or_else(|_| Err(late()).into()).answer
 }

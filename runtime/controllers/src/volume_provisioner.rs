@@ -13,7 +13,10 @@
 //! The intent outlives claim and process: whatever was asked for is either a PersistentVolume's or abandoned.
 
 mod class;
+mod hand;
 mod intent;
+mod lists;
+mod orphans;
 mod places;
 mod plan;
 mod request;
@@ -44,18 +47,22 @@ use tracing::{info, warn};
 use crate::account::changed;
 use crate::context::{Context, Task};
 use crate::error::chain;
+use crate::events::reference;
 use crate::liveness::Liveness;
 use crate::metrics::VolumeMetrics;
+use crate::migrated;
 use crate::nodes::Nodes;
 use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
 use crate::trimmed::Trimmed;
 use crate::volume_events::VolumeEvents;
+use crate::volume_vendor::{LOOKS, VendorPart, VolumeVendor};
 use crate::watch;
 use crate::watched::{WatchWriter, Watched};
 use crate::worker::{self, random};
 
 use self::intent::Intent;
+use self::orphans::VolumeOrphans;
 use self::plan::VolumeStep;
 
 /// The source of this controller's events.
@@ -82,11 +89,20 @@ pub struct Options {
     pub cluster_name: String,
     /// How many volumes are deleted in how long.
     pub budget: Budget,
+    /// How often it looks whether the vendor's own provisioner runs.
+    pub vendor_period: Duration,
+    /// How often it looks for volumes that nothing in the cluster has.
+    pub orphan_period: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { cluster_name: "kubernetes".to_owned(), budget: budgets::VOLUMES }
+        Self {
+            cluster_name: "kubernetes".to_owned(),
+            budget: budgets::VOLUMES,
+            vendor_period: LOOKS,
+            orphan_period: Duration::from_hours(1),
+        }
     }
 }
 
@@ -107,6 +123,7 @@ struct VolumeProvisioner {
     nodes_changed: Notify,
     cloud: Arc<dyn CloudVolumes>,
     identity: Arc<dyn Identity>,
+    vendor: Arc<VolumeVendor>,
     /// The names of claims, by their UIDs.
     names: Mutex<HashMap<String, String>>,
     intents: Mutex<HashMap<String, Intent>>,
@@ -117,6 +134,7 @@ struct VolumeProvisioner {
     counted: Mutex<HashMap<String, Instant>>,
     /// PersistentVolumes that were saved, and that the watch has not shown yet.
     saved: Mutex<HashSet<String>>,
+    orphans: Mutex<VolumeOrphans>,
     requested: RequestedChanges,
     metrics: VolumeMetrics,
     events: VolumeEvents,
@@ -152,6 +170,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         attachments,
         nodes: context.nodes.clone(),
         nodes_changed: Notify::new(),
+        vendor: context.volume_vendor(&volumes, VendorPart::Provisioner, options.vendor_period),
         cloud: volumes,
         identity: cloud.identity.clone(),
         names: Mutex::default(),
@@ -160,6 +179,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         spent: Mutex::default(),
         counted: Mutex::default(),
         saved: Mutex::default(),
+        orphans: Mutex::default(),
         requested: context.requested.clone(),
         metrics: context.metrics.volumes.clone(),
         events: VolumeEvents::new(context.events.recorder(COMPONENT)),
@@ -193,6 +213,7 @@ impl VolumeProvisioner {
             () = &mut shutdown => return,
         }
         let mut background = JoinSet::new();
+        background.spawn(self.vendor.clone().follow());
         background.spawn(self.clone().watch_claims(claims));
         background.spawn(self.clone().watch_volumes(volumes));
         background.spawn(self.clone().watch_csi_nodes(csi_nodes));
@@ -203,17 +224,21 @@ impl VolumeProvisioner {
                 self.claims.synced(),
                 self.volumes.synced(),
                 self.csi_nodes.synced(),
-                self.attachments.synced()
+                self.attachments.synced(),
+                self.vendor.looked()
             );
         };
         tokio::select! {
             () = synced => {}
             () = &mut shutdown => return,
         }
+        self.vendor.begins(VendorPart::Provisioner);
         // Those whose claims are gone are named by no watch.
         self.all_again();
         background.spawn(self.clone().retry_with_new_credentials());
         background.spawn(self.clone().retry_with_approvals());
+        background.spawn(self.clone().retry_without_vendor());
+        background.spawn(self.clone().look_for_orphans());
         background.spawn(self.clone().retry_with_nodes());
         let queue = self.queue.clone();
         worker::run(self, queue, WORKERS, background, &liveness, shutdown).await;
@@ -281,13 +306,16 @@ impl VolumeProvisioner {
 
     async fn watch_volumes(self: Arc<Self>, mut writer: WatchWriter<PersistentVolume>) {
         let apply = |event: Event<PersistentVolume>| {
-            for change in self.volumes.apply(event, &mut writer) {
+            for change in self.volumes.apply(migrated::shown(event, &self.cloud.description()), &mut writer) {
                 let Some(after) = change.after else {
                     if let Some(before) = change.before {
                         self.counted.lock().remove(&before.name_any());
                     }
                     continue;
                 };
+                if change.before.is_none() {
+                    self.look_for_a_hand(&after);
+                }
                 self.saved.lock().remove(&after.name_any());
                 let step = |it: &PersistentVolume| plan::volume(it, &[], &self.driver());
                 let (key, next) = (format!("{VOLUME}{}", after.name_any()), step(&after));
@@ -345,6 +373,25 @@ impl VolumeProvisioner {
         loop {
             changed(&mut approvals).await;
             self.all_again();
+        }
+    }
+
+    /// Tries everything once more whenever the vendor's controller has gone.
+    async fn retry_without_vendor(self: Arc<Self>) {
+        loop {
+            self.vendor.away().await;
+            self.all_again();
+        }
+    }
+
+    /// Whether another provisioner has made a volume that is new.
+    fn look_for_a_hand(&self, volume: &PersistentVolume) {
+        if let Some(claim) = hand::of_vendor(volume, &self.process, &self.driver())
+            // A process before may have saved it in its last moment.
+            && !self.is_begun(claim)
+        {
+            let what = format!("PersistentVolume {} was made by another hand", volume.name_any());
+            self.vendor.saw(VendorPart::Provisioner, &reference(volume), &what);
         }
     }
 

@@ -36,26 +36,32 @@ const CLOUD_ALLOCATOR: [Rights; 1] = [("", "nodes/status", &["patch"])];
 
 const PERSISTENT_VOLUME_LABEL: [Rights; 1] = [("", "persistentvolumes", &["list", "watch", "patch"])];
 
-const VOLUME_PROVISIONER: [Rights; 5] = [
+/// The Leases of a vendor's own controller of volumes, by their names and in whatever namespace: beside that nothing is written.
+const VENDOR_LEASES: Rights = ("coordination.k8s.io", "leases", &["list"]);
+
+const VOLUME_PROVISIONER: [Rights; 6] = [
     ("", "persistentvolumeclaims", &["get", "list", "watch", "patch"]),
     ("", "persistentvolumes", &["get", "list", "watch", "create", "patch", "delete"]),
     ("storage.k8s.io", "storageclasses", &["get"]),
     ("storage.k8s.io", "csinodes", &["list", "watch"]),
     ("storage.k8s.io", "volumeattachments", &["list", "watch"]),
+    VENDOR_LEASES,
 ];
 
-const VOLUME_ATTACHER: [Rights; 5] = [
+const VOLUME_ATTACHER: [Rights; 6] = [
     ("storage.k8s.io", "volumeattachments", &["get", "list", "watch", "patch"]),
     ("storage.k8s.io", "volumeattachments/status", &["patch"]),
     ("storage.k8s.io", "csinodes", &["list", "watch"]),
     ("storage.k8s.io", "csidrivers", &["list", "watch"]),
     ("", "persistentvolumes", &["list", "watch", "patch"]),
+    VENDOR_LEASES,
 ];
 
-const VOLUME_EXPANDER: [Rights; 3] = [
+const VOLUME_EXPANDER: [Rights; 4] = [
     ("", "persistentvolumeclaims", &["get", "list", "watch"]),
     ("", "persistentvolumeclaims/status", &["patch"]),
     ("", "persistentvolumes", &["get", "list", "watch", "patch"]),
+    VENDOR_LEASES,
 ];
 
 /// The intents to make volumes, in a namespace of their own.

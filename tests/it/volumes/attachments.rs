@@ -21,21 +21,21 @@ use tests::wait;
 use crate::provisioner::{DRIVER, VolumeCloud, claims, cluster, event, made, node};
 use crate::volumes::{all, create, volume, when};
 
-const FINALIZER: &str = "external-attacher/csi-fakecloud-example";
-const NODE_ID: &str = "csi.alpha.kubernetes.io/node-id";
-const CONTROLLERS: &str = "--controllers=persistentvolume-binder-controller,persistentvolume-attach-detach-controller,\
+pub(crate) const FINALIZER: &str = "external-attacher/csi-fakecloud-example";
+pub(crate) const NODE_ID: &str = "csi.alpha.kubernetes.io/node-id";
+pub(crate) const CONTROLLERS: &str = "--controllers=persistentvolume-binder-controller,persistentvolume-attach-detach-controller,\
                            serviceaccount-controller";
 
 fn start(cluster: &Cluster, cloud: &Arc<VolumeCloud>) -> Rig {
     Rig::start(cluster, cloud, volume_attacher::Options::default())
 }
 
-fn attachments(cluster: &Cluster) -> Api<VolumeAttachment> {
+pub(crate) fn attachments(cluster: &Cluster) -> Api<VolumeAttachment> {
     Api::all(cluster.admin.clone())
 }
 
 /// An attachment of a volume, as kube-controller-manager makes it, but for its name.
-async fn attach(cluster: &Cluster, volume: &str, node: &str) {
+pub(crate) async fn attach(cluster: &Cluster, volume: &str, node: &str) {
     attach_as(cluster, &format!("csi-{volume}"), volume, node).await;
 }
 
@@ -45,12 +45,12 @@ async fn attach_as(cluster: &Cluster, name: &str, volume: &str, node: &str) {
 }
 
 /// A volume of the driver, whose handle is its name.
-async fn persistent(cluster: &Cluster, name: &str) {
+pub(crate) async fn persistent(cluster: &Cluster, name: &str) {
     create(cluster, &volume(name, DRIVER)).await.unwrap();
 }
 
 /// The attachment of a volume, as soon as it is like this.
-async fn seen(cluster: &Cluster, volume: &str, is: impl Fn(&VolumeAttachment) -> bool) -> VolumeAttachment {
+pub(crate) async fn seen(cluster: &Cluster, volume: &str, is: impl Fn(&VolumeAttachment) -> bool) -> VolumeAttachment {
     wait::until(&format!("the attachment of {volume} is as it should be"), async || {
         let found = attachments(cluster).list(&ListParams::default()).await.ok()?.items;
         let of_it = |it: &VolumeAttachment| it.spec.source.persistent_volume_name.as_deref() == Some(volume);
@@ -59,11 +59,11 @@ async fn seen(cluster: &Cluster, volume: &str, is: impl Fn(&VolumeAttachment) ->
     .await
 }
 
-fn is_attached(it: &VolumeAttachment) -> bool {
+pub(crate) fn is_attached(it: &VolumeAttachment) -> bool {
     it.status.as_ref().is_some_and(|it| it.attached)
 }
 
-async fn gone(cluster: &Cluster, volume: &str) {
+pub(crate) async fn gone(cluster: &Cluster, volume: &str) {
     wait::until(&format!("no attachment of {volume} is left"), async || {
         let found = attachments(cluster).list(&ListParams::default()).await.ok()?.items;
         let of_it = |it: &VolumeAttachment| it.spec.source.persistent_volume_name.as_deref() == Some(volume);
@@ -73,7 +73,7 @@ async fn gone(cluster: &Cluster, volume: &str) {
 }
 
 /// Handles and node ids of the volumes that were to be detached.
-fn detached(cloud: &VolumeCloud) -> Vec<(String, String)> {
+pub(crate) fn detached(cloud: &VolumeCloud) -> Vec<(String, String)> {
     cloud.script.detach_volume.calls().into_iter().map(|(it, node)| (it.handle, node)).collect()
 }
 
@@ -82,7 +82,7 @@ fn pending(memo: Option<&str>, after: Duration) -> Attachment {
 }
 
 /// A pod on a node, with the claim `data`. It is made again until its namespace has its ServiceAccount.
-async fn pod(cluster: &Cluster, name: &str, node: &str) {
+pub(crate) async fn pod(cluster: &Cluster, name: &str, node: &str) {
     let pods: Api<Pod> = Api::namespaced(cluster.admin.clone(), "default");
     let pod: Pod = from_value(json!({
         "metadata": { "name": name },
@@ -325,7 +325,8 @@ async fn a_volume_that_was_taken_away_is_attached_again() {
     });
     let known = has_left.clone();
     cloud.script.get_volumes.answers(move |_| vec![Ok(Some(shown(known.load(Ordering::SeqCst))))].into());
-    let options = volume_attacher::Options { look_period: Duration::from_millis(50) };
+    let options =
+        volume_attacher::Options { look_period: Duration::from_millis(50), ..volume_attacher::Options::default() };
     let _rig = Rig::start(&cluster, &cloud, options);
     persistent(&cluster, "pv-1").await;
     attach(&cluster, "pv-1", "n1").await;

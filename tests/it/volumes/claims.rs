@@ -41,7 +41,7 @@ async fn bound(cluster: &Cluster, name: &str) {
 }
 
 /// A cloud in which no volume is ever finished.
-fn pending_cloud() -> Arc<VolumeCloud> {
+pub(crate) fn pending_cloud() -> Arc<VolumeCloud> {
     let cloud = VolumeCloud::new();
     let waits = || PendingVolume { memo: None, after: Duration::from_secs(300), reason: "busy".to_owned() };
     cloud.script.create_volume.answers(move |_| Ok(VolumeCreation::Pending(waits())).into());
@@ -49,7 +49,7 @@ fn pending_cloud() -> Arc<VolumeCloud> {
 }
 
 /// Creates the claim `data`, and waits until its volume is begun. Returns the name of that.
-async fn begun(cluster: &Cluster, cloud: &VolumeCloud) -> String {
+pub(crate) async fn begun(cluster: &Cluster, cloud: &VolumeCloud) -> String {
     let name = claim(cluster, "data", "fast", given()).await;
     wait::until("the volume is begun", async || (!cloud.made().is_empty()).then_some(())).await;
     name

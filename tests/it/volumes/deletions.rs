@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use cloud_provider::{PendingVolume, VolumeDeletion};
+use cloud_provider::{CloudVolume, MarkedClaim, PendingVolume, VolumeDeletion, VolumeDescription, VolumePage};
 use controllers::volume_provisioner::{Budget, Options};
 use http::Method;
+use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::storage::v1::VolumeAttachment;
 use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, PostParams};
@@ -12,8 +13,8 @@ use tests::faults::{Fault, Faults};
 use tests::rig::Rig;
 use tests::wait;
 
-use crate::provisioner::{FINALIZER, VolumeCloud, attachment, cluster, event, released, start, volume_gone};
-use crate::volumes::{all, events, when};
+use crate::provisioner::{DRIVER, FINALIZER, VolumeCloud, attachment, cluster, event, released, start, volume_gone};
+use crate::volumes::{all, create, events, volume, when};
 
 /// Nothing says that Aerostat made it.
 ///
@@ -137,4 +138,37 @@ async fn a_mass_deletion_stops_until_a_person_approves() {
     rig.requested.approve(tokio::time::Instant::now());
     volume_gone(&cluster, &withheld).await;
     assert_eq!(cloud.deleted().len(), 3);
+}
+
+/// Cases: csi 78
+#[tokio::test]
+async fn a_volume_that_nothing_has_is_told_and_not_deleted() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    cloud.script.describes_claimed_volumes(VolumeDescription {
+        driver: DRIVER.to_owned(),
+        list_page_size: 500,
+        ..VolumeDescription::default()
+    });
+    let namespaces: Api<Namespace> = Api::all(cluster.admin.clone());
+    let cluster_uid = namespaces.get("kube-system").await.unwrap().uid();
+    create(&cluster, &volume("pv-1", DRIVER)).await.unwrap();
+    let marked = |handle: &str| CloudVolume {
+        handle: handle.to_owned(),
+        owner: MarkedClaim { cluster_uid: cluster_uid.clone(), uid: Some("gone".to_owned()), ..MarkedClaim::default() },
+        ..CloudVolume::default()
+    };
+    let volumes = vec![marked("pv-1"), marked("vol-9")];
+    cloud
+        .script
+        .list_volumes
+        .answers(move |_| Ok(VolumePage { volumes: volumes.clone(), ..VolumePage::default() }).into());
+    let options = Options { orphan_period: Duration::from_millis(100), ..Options::default() };
+    let rig = Rig::start(&cluster, &cloud, options);
+    let told = event(&cluster, "kube-system", "OrphanedVolume").await;
+    assert!(told.message.unwrap().contains("volume vol-9"));
+    let lists = cloud.script.list_volumes.asked();
+    wait::until("it is listed again", async || (cloud.script.list_volumes.asked() > lists + 2).then_some(())).await;
+    assert_eq!(rig.gauge("aerostat_orphaned_volumes"), 1.0);
+    assert_eq!((cloud.deleted(), cloud.abandoned()), (Vec::new(), Vec::new()));
 }

@@ -274,6 +274,7 @@ mod tests {
         assert_eq!(nothing.calls().len(), 2, "the cloud was not called");
     }
 
+    /// Cases: csi 63
     #[tokio::test]
     async fn another_account_gets_no_volumes() {
         let bank = bank("a");

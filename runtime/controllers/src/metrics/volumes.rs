@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry};
+use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry};
 
 /// The label of what a volume begins with; it always begins empty.
 const NO_SOURCE: &str = "";
@@ -18,6 +18,9 @@ pub(crate) struct VolumeMetrics {
     deleting: HistogramVec,
     /// Volumes that were not deleted because enough were.
     pub(crate) withheld: IntCounter,
+    /// Volumes of this cluster that nothing in it has.
+    pub(crate) orphans: IntGauge,
+    vendor: IntGaugeVec,
 }
 
 impl VolumeMetrics {
@@ -47,6 +50,17 @@ impl VolumeMetrics {
                 "aerostat_volume_deletions_withheld_total",
                 "Volumes that were not deleted because enough were lately, once for each event about them",
             )?,
+            orphans: IntGauge::new(
+                "aerostat_orphaned_volumes",
+                "Volumes with the cluster's mark whose claim is gone, and that no PersistentVolume names",
+            )?,
+            vendor: IntGaugeVec::new(
+                Opts::new(
+                    "aerostat_volume_vendor_controller",
+                    "1 while the vendor's own controller of volumes runs, so that nothing is written here about volumes",
+                ),
+                &["container"],
+            )?,
         };
         registry.register(Box::new(metrics.made.clone()))?;
         registry.register(Box::new(metrics.not_made.clone()))?;
@@ -55,6 +69,8 @@ impl VolumeMetrics {
         registry.register(Box::new(metrics.not_deleted.clone()))?;
         registry.register(Box::new(metrics.deleting.clone()))?;
         registry.register(Box::new(metrics.withheld.clone()))?;
+        registry.register(Box::new(metrics.orphans.clone()))?;
+        registry.register(Box::new(metrics.vendor.clone()))?;
         Ok(metrics)
     }
 
@@ -73,6 +89,11 @@ impl VolumeMetrics {
     pub(crate) fn deleted(&self, class: &str, time: Duration) {
         self.deleted.with_label_values(&[class]).inc();
         self.deleting.with_label_values(&[class]).observe(time.as_secs_f64());
+    }
+
+    /// Whether this container of the vendor's controller runs.
+    pub(crate) fn vendor_runs(&self, container: &str, runs: bool) {
+        self.vendor.with_label_values(&[container]).set(runs.into());
     }
 
     /// A volume of this class was not deleted now.

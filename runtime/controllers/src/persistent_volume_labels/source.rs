@@ -1,22 +1,9 @@
 //! Which volume of a cloud stands behind a PersistentVolume. No client, no clock, no log.
 
 use cloud_provider::{TopologyDescription, Volume};
-use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeSpec};
-use serde_json::{Map, Value, to_value};
+use k8s_openapi::api::core::v1::PersistentVolume;
 
-/// The older sources, and their field with what names the volume in its cloud.
-const HANDLES: [(&str, &str); 7] = [
-    ("awsElasticBlockStore", "volumeID"),
-    ("azureDisk", "diskURI"),
-    ("cinder", "volumeID"),
-    ("gcePersistentDisk", "pdName"),
-    ("photonPersistentDisk", "pdID"),
-    ("portworxVolume", "volumeID"),
-    ("vsphereVolume", "volumePath"),
-];
-
-/// The handle of a volume that its provisioner has still to make, as upstream's admission plugin knew it.
-const PLACEHOLDER: &str = "placeholder-for-provisioning";
+use crate::in_tree_source;
 
 /// The longest handle that a provider is given, in bytes. The longest known are URIs of Azure's disks, of 300.
 const HANDLE: usize = 2 << 10;
@@ -32,7 +19,7 @@ pub(super) fn volume(pv: &PersistentVolume, limits: &TopologyDescription) -> Res
     let Some((source, handle, attributes)) = of_driver(pv, limits).or_else(|| of_source(pv, limits)) else {
         return Ok(None);
     };
-    if handle.is_empty() || handle == PLACEHOLDER {
+    if handle.is_empty() {
         return Ok(None);
     }
     if handle.len() > HANDLE {
@@ -56,47 +43,16 @@ fn of_driver(pv: &PersistentVolume, limits: &TopologyDescription) -> Option<Foun
 }
 
 fn of_source(pv: &PersistentVolume, limits: &TopologyDescription) -> Option<FoundSource> {
-    let spec = pv.spec.as_ref()?;
-    let known = HANDLES.iter().filter(|(source, _)| limits.sources.iter().any(|it| it == source));
-    let (source, field, mut fields) = known.into_iter().find_map(|(source, field)| match fields(spec, source) {
-        Some(Value::Object(fields)) => Some((*source, *field, fields)),
-        _ => None,
-    })?;
-    let handle = fields.remove(field).as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
-    Some((source.to_owned(), handle, texts(fields)))
-}
-
-/// The fields of a source. The rest of a spec may be large, and is not looked at.
-fn fields(spec: &PersistentVolumeSpec, source: &str) -> Option<Value> {
-    let fields = match source {
-        "awsElasticBlockStore" => to_value(&spec.aws_elastic_block_store),
-        "azureDisk" => to_value(&spec.azure_disk),
-        "cinder" => to_value(&spec.cinder),
-        "gcePersistentDisk" => to_value(&spec.gce_persistent_disk),
-        "photonPersistentDisk" => to_value(&spec.photon_persistent_disk),
-        "portworxVolume" => to_value(&spec.portworx_volume),
-        "vsphereVolume" => to_value(&spec.vsphere_volume),
-        _ => return None,
-    };
-    // Nothing that a spec holds is without a form in JSON.
-    fields.ok()
-}
-
-/// Those of the fields that are text, numbers or switches.
-fn texts(fields: Map<String, Value>) -> Vec<(String, String)> {
-    let text = |(key, value)| match value {
-        Value::String(it) => Some((key, it)),
-        it @ (Value::Bool(_) | Value::Number(_)) => Some((key, it.to_string())),
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
-    };
-    fields.into_iter().filter_map(text).collect()
+    let found = in_tree_source::of(pv.spec.as_ref()?, |source| limits.sources.iter().any(|it| it == source))?;
+    Some((found.source, found.handle, found.fields))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::in_tree_source::HANDLES;
 
     fn limits() -> TopologyDescription {
         TopologyDescription {

@@ -4,14 +4,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use cloud_provider::{Deletion, InventoryItem, LoadBalancer, Owner, Proof};
-use k8s_openapi::api::core::v1::{Namespace, ObjectReference, Service};
+use k8s_openapi::api::core::v1::{Namespace, Service};
 use kube::api::{Api, ListParams};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::cloud_call::{CALL, late};
-use crate::events::EventKind;
+use crate::events::{CLUSTER, EventKind, cluster};
 use crate::object;
 use crate::service::desired::name;
 use crate::service::inventory::LoadBalancerLists;
@@ -23,8 +23,6 @@ use crate::service::status;
 use crate::service::syncer::held;
 use crate::trimmed::Trimmed;
 
-/// The namespace whose UID is the cluster's. Events about orphans are its: whoever they belonged to is gone.
-const CLUSTER: &str = "kube-system";
 /// So many steps of one deletion are made. If it is still listed then, it has to become an orphan again.
 const STEPS: usize = 20;
 
@@ -219,15 +217,5 @@ fn unowned(item: &InventoryItem, cluster: &str) -> LoadBalancer {
         memo: item.memo.clone(),
         // No address: it would prove something that nobody has said.
         ..LoadBalancer::default()
-    }
-}
-
-/// What events about orphans are about.
-fn cluster() -> ObjectReference {
-    ObjectReference {
-        api_version: Some("v1".to_owned()),
-        kind: Some("Namespace".to_owned()),
-        name: Some(CLUSTER.to_owned()),
-        ..ObjectReference::default()
     }
 }

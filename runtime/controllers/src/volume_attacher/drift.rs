@@ -126,6 +126,7 @@ mod tests {
         assert!(suspects(&all, &[]).is_empty(), "what a list lacks proves nothing");
     }
 
+    /// Cases: csi 63
     #[test]
     fn volumes_that_all_seem_lost_are_not() {
         let plausible =

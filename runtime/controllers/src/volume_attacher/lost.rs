@@ -37,7 +37,7 @@ impl VolumeAttacher {
     async fn look_at_attached(&self) -> Result<(), CloudError> {
         let driver = self.driver();
         let is_needless = plan::is_needless(self.csi_drivers.get(&driver).as_deref());
-        if self.cloud.description().list_page_size == 0 || is_needless {
+        if self.cloud.description().list_page_size == 0 || is_needless || self.vendor.check().is_err() {
             return Ok(());
         }
         // Before the list is read: it may lack what is attached meanwhile.

@@ -204,15 +204,16 @@ fn toward(attachment: &VolumeAttachment, near: KnownFacts<'_>, driver: &str) -> 
     if near.is_needless {
         return AttachStep::Ignore;
     }
-    let Some(name) = volume_name(attachment) else {
-        return AttachStep::Refuse(
-            "it names no PersistentVolume: volumes of in-tree plugins in pods are not attached by this controller"
-                .to_owned(),
-        );
-    };
     let Some(volume) = near.volume else {
-        return AttachStep::Wait(format!("PersistentVolume {name} does not exist"));
+        return match volume_name(attachment) {
+            Some(name) => AttachStep::Wait(format!("PersistentVolume {name} does not exist")),
+            None => AttachStep::Refuse(format!(
+                "it names no PersistentVolume, and driver {driver} serves no volumes of an in-tree plugin, which alone come without one"
+            )),
+        };
     };
+    // Empty for a volume that a pod itself names.
+    let name = volume_name(attachment).unwrap_or_default();
     if volume.metadata.deletion_timestamp.is_some() {
         return AttachStep::Refuse(format!("PersistentVolume \"{name}\" is marked for deletion"));
     }
@@ -228,7 +229,7 @@ fn toward(attachment: &VolumeAttachment, near: KnownFacts<'_>, driver: &str) -> 
         ));
     }
     let own = finalizer(driver);
-    if !volume.finalizers().contains(&own) {
+    if !name.is_empty() && !volume.finalizers().contains(&own) {
         return AttachStep::GuardVolume;
     }
     let annotations = attachment.annotations();

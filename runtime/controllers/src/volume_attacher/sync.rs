@@ -312,6 +312,10 @@ impl VolumeAttacher {
         let before = attachment.status.iter().flat_map(|it| it.attachment_metadata.iter().flatten());
         let mut metadata: BTreeMap<_, _> = before.map(|(key, _)| (key.clone(), None)).collect();
         metadata.extend(context.into_iter().map(|(key, value)| (key, Some(value))));
+        // The watch may show it before the answer comes.
+        if let Some(uid) = &attachment.metadata.uid {
+            self.said.lock().insert(uid.clone());
+        }
         let status = json!({ "attached": true, "attachmentMetadata": metadata, "attachError": null });
         self.write_status(attachment, status).await?;
         Ok(AttachProgress::Over)
@@ -395,7 +399,7 @@ impl VolumeAttacher {
     pub(super) fn about(&self, attachment: &VolumeAttachment) -> ObjectReference {
         let volume = self.volume_of(attachment);
         let claim = volume.as_ref().and_then(|it| it.spec.as_ref()?.claim_ref.clone());
-        match (claim, volume) {
+        match (claim, volume.filter(|it| it.metadata.name.is_some())) {
             (Some(claim), _) => ObjectReference {
                 api_version: Some("v1".to_owned()),
                 kind: Some("PersistentVolumeClaim".to_owned()),
@@ -420,6 +424,7 @@ impl Reconcile for VolumeAttacher {
     type Error = Error;
 
     async fn sync(&self, key: &str) -> Result<NextSync, Error> {
+        self.vendor.check()?;
         let (name, result) = match (key.strip_prefix(ATTACHMENT), key.strip_prefix(VOLUME)) {
             (Some(name), _) => (name, self.sync_attachment(name).await),
             (_, Some(name)) => return self.sync_volume(name).await.map(|_| NextSync::Done),
@@ -446,7 +451,11 @@ impl Reconcile for VolumeAttacher {
 
     fn show(&self, key: &str, error: &Error, _: u32) {
         let text = chain(error);
-        warn!(next = error.next(), "error syncing '{key}': {text}, requeuing");
+        match error {
+            // It is told once, and not of each attachment.
+            Error::Vendor(_) => debug!("'{key}' waits: {text}"),
+            _ => warn!(next = error.next(), "error syncing '{key}': {text}, requeuing"),
+        }
     }
 
     fn pause(&self, error: &Error, failures: u32) -> Pause {

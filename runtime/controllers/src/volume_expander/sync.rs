@@ -19,6 +19,7 @@ use super::status;
 use crate::cloud_call::{CALL, late};
 use crate::error::{BackOff, Pause, chain};
 use crate::events::{EventKind, reference};
+use crate::migrated;
 use crate::object::answer;
 use crate::trimmed::Trimmed;
 use crate::volume_error::{self, Error, LAG};
@@ -83,7 +84,8 @@ impl VolumeExpander {
     /// The PersistentVolume of a claim as the API server knows it.
     async fn live_volume(&self, claim: &PersistentVolumeClaim) -> Result<Option<PersistentVolume>, Error> {
         let live = answer(self.volume_api.get_opt(plan::volume_name(claim).unwrap_or_default())).await;
-        live.map_err(|source| Error::Unread { what: "the PersistentVolume", source })
+        let live = live.map_err(|source| Error::Unread { what: "the PersistentVolume", source })?;
+        Ok(live.map(|it| migrated::volume(it, &self.cloud.description())))
     }
 
     /// One step of the volume towards its size. The claim's status says so before the first call.
@@ -212,7 +214,7 @@ impl VolumeExpander {
     /// Changes a PersistentVolume; `None` if it is gone.
     async fn patch_volume(&self, pv: &PersistentVolume, patch: Value) -> Result<Option<PersistentVolume>, Error> {
         match answer(self.volume_api.patch(&pv.name_any(), &PatchParams::default(), &Patch::Merge(patch))).await {
-            Ok(written) => Ok(Some(written)),
+            Ok(written) => Ok(Some(migrated::volume(written, &self.cloud.description()))),
             Err(error) if error.is_gone() => Ok(None),
             Err(source) => Err(Error::Write { what: "the PersistentVolume", source }),
         }
@@ -227,6 +229,7 @@ impl Reconcile for VolumeExpander {
     type Error = Error;
 
     async fn sync(&self, key: &str) -> Result<NextSync, Error> {
+        self.vendor.check()?;
         let result = self.sync_claim(key).await;
         if !matches!(result, Ok(GrowthProgress::UnderWay(_))) {
             self.lists.remove(key);
@@ -240,6 +243,11 @@ impl Reconcile for VolumeExpander {
     // In the log, and on the claim.
     fn show(&self, key: &str, error: &Error, _: u32) {
         let text = chain(error);
+        if matches!(error, Error::Vendor(_)) {
+            // It is told once, and not of each claim.
+            debug!("'{key}' waits: {text}");
+            return;
+        }
         warn!(next = error.next(), "error syncing '{key}': {text}, requeuing");
         if let Some(claim) = self.claims.get(key).filter(|_| error.is_shown()) {
             self.events.warn_once(key, &reference(claim.as_ref()), FAILED, &text);

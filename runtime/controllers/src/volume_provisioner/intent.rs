@@ -19,7 +19,7 @@ pub(super) const LABEL: &str = "aerostat.dev/volume-intent";
 /// The key of its text.
 const KEY: &str = "intent";
 /// In `volumeAttributes`: the process that has made the volume, as the vendor's own controller writes it.
-const IDENTITY: &str = "storage.kubernetes.io/csiProvisionerIdentity";
+pub(super) const IDENTITY: &str = "storage.kubernetes.io/csiProvisionerIdentity";
 
 /// The intent to make one volume.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,6 +7,7 @@ use kube::ResourceExt as _;
 use super::intent::Intent;
 use super::request::{FINALIZER, PROVISIONED_BY, is_ours};
 use crate::known_volume;
+use crate::migrated::MIGRATED_TO;
 
 /// The memo of a deletion, which the host keeps on the PersistentVolume.
 pub(super) const DELETION_MEMO: &str = "aerostat.dev/volume-deletion-memo";
@@ -80,7 +81,8 @@ pub(super) fn handle<'a>(pv: &'a PersistentVolume, driver: &str) -> Option<&'a s
 /// The next step about a PersistentVolume, which these nodes' attachments name.
 pub(super) fn volume(pv: &PersistentVolume, attached_to: &[String], driver: &str) -> VolumeStep {
     let Some(csi) = known_volume::source(pv, driver) else { return VolumeStep::Ignore };
-    if pv.annotations().get(PROVISIONED_BY).is_some_and(|it| it != driver) {
+    let is_migrated = pv.annotations().get(MIGRATED_TO).is_some_and(|it| it == driver);
+    if !is_migrated && pv.annotations().get(PROVISIONED_BY).is_some_and(|it| it != driver) {
         return VolumeStep::Ignore;
     }
     let policy = pv.spec.as_ref().and_then(|it| it.persistent_volume_reclaim_policy.as_deref());
@@ -203,6 +205,15 @@ mod tests {
         let others = json!({ "metadata": { "annotations": { PROVISIONED_BY: "other" } } });
         assert_eq!(volume(&pv("Delete", "Released", others), &[], DRIVER), VolumeStep::Ignore);
         assert_eq!(volume(&pv("Delete", "Released", json!({})), &[], "another"), VolumeStep::Ignore);
+    }
+
+    /// Cases: csi 3
+    #[test]
+    fn a_volume_that_came_to_the_driver_is_deleted_as_its_own() {
+        let plugin = "kubernetes.io/example";
+        let migrated = |to: &str| json!({ "metadata": { "annotations": { PROVISIONED_BY: plugin, MIGRATED_TO: to } } });
+        assert_eq!(volume(&pv("Delete", "Released", migrated(DRIVER)), &[], DRIVER), VolumeStep::Delete(known()));
+        assert_eq!(volume(&pv("Delete", "Released", migrated("another")), &[], DRIVER), VolumeStep::Ignore);
     }
 
     /// Cases: csi 45

@@ -11,6 +11,7 @@ use kube::{Resource as _, ResourceExt as _};
 use super::class::{self, ClassParameters, SecretOwner};
 use super::intent::{self, Intent};
 use super::places::{self, NoPlace, NodePlaces, PlaceQuestion};
+use crate::migrated::{self, MIGRATED_TO};
 use crate::quantity;
 
 /// The driver that is to make the volume: kube-controller-manager writes both when it is time.
@@ -58,8 +59,11 @@ impl From<NoPlace> for ClaimRefusal {
 /// Whether a claim without a volume waits for this driver.
 pub(super) fn is_ours(claim: &PersistentVolumeClaim, driver: &str) -> bool {
     let is_free = claim.spec.as_ref().is_some_and(|it| it.volume_name.as_ref().is_none_or(String::is_empty));
-    let provisioner = PROVISIONERS.iter().find_map(|it| claim.annotations().get(*it));
-    is_free && claim.metadata.deletion_timestamp.is_none() && provisioner.is_some_and(|it| it == driver)
+    let annotations = claim.annotations();
+    let is_given = |it: Option<&String>| it.is_some_and(|it| it == driver);
+    let is_its =
+        is_given(PROVISIONERS.iter().find_map(|it| annotations.get(*it))) || is_given(annotations.get(MIGRATED_TO));
+    is_free && claim.metadata.deletion_timestamp.is_none() && is_its
 }
 
 /// The class of a claim; `None` if it has none.
@@ -78,9 +82,10 @@ pub(super) fn intent(
 ) -> Result<Intent, ClaimRefusal> {
     let selected = claim.annotations().get(SELECTED_NODE).map(String::as_str);
     let waits_for_a_pod = class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer");
-    if class.provisioner != described.driver || (waits_for_a_pod && selected.is_none()) {
+    if !migrated::is_of_driver(class, described) || (waits_for_a_pod && selected.is_none()) {
         return Err(ClaimRefusal::NotOurs);
     }
+    let class = &migrated::class(class.clone(), described).map_err(ClaimRefusal::Refused)?;
     let refused = |why: &str| Err(ClaimRefusal::Refused(why.to_owned()));
     let spec = claim.spec.clone().unwrap_or_default();
     if spec.selector.is_some() {

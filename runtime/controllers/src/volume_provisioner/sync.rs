@@ -336,6 +336,7 @@ impl Reconcile for VolumeProvisioner {
     type Error = Error;
 
     async fn sync(&self, key: &str) -> Result<NextSync, Error> {
+        self.vendor.check()?;
         match (key.strip_prefix(CLAIM), key.strip_prefix(VOLUME)) {
             (Some(uid), _) => self.sync_claim(uid).await,
             (_, Some(name)) => self.sync_volume(name).await,
@@ -346,6 +347,11 @@ impl Reconcile for VolumeProvisioner {
     // In the log, and on the claim or the volume.
     fn show(&self, key: &str, error: &Error, _: u32) {
         let text = chain(error);
+        if matches!(error, Error::Vendor(_)) {
+            // It is told once, and not of each claim.
+            debug!("'{key}' waits: {text}");
+            return;
+        }
         if let Some(uid) = key.strip_prefix(CLAIM) {
             // A claim names classes that are not there as well, each of which would be one more series.
             let class = self.intents.lock().get(uid).map(|it| it.class().to_owned());

@@ -14,6 +14,7 @@ use super::plan::{self, DELETION_MEMO, VolumeStep};
 use super::request::FINALIZER;
 use crate::cloud_call::{CALL, late};
 use crate::events::reference;
+use crate::migrated;
 use crate::object::answer;
 use crate::volume_error::{Error, LAG};
 use crate::worker::NextSync;
@@ -48,7 +49,7 @@ impl VolumeProvisioner {
     async fn delete_released(&self, name: &str, attached_to: &[String]) -> Result<NextSync, Error> {
         let pv = answer(self.plain_volume_api.get_opt(name)).await;
         let pv = pv.map_err(|source| Error::Write { what: "the question for the PersistentVolume", source })?;
-        let Some(pv) = pv else { return Ok(NextSync::Done) };
+        let Some(pv) = pv.map(|it| migrated::volume(it, &self.cloud.description())) else { return Ok(NextSync::Done) };
         let VolumeStep::Delete(known) = plan::volume(&pv, attached_to, &self.driver()) else {
             return Ok(NextSync::After(LAG));
         };

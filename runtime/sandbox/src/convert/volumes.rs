@@ -1,9 +1,9 @@
 use std::time::Duration;
 
 use cloud_provider::{
-    AccessMode, AttachMode, ClassParameter, CloudVolume, DesiredVolume, KnownVolume, MarkedClaim, PendingVolume,
-    VolumeAttachment, VolumeCreation, VolumeDeletion, VolumeDescription, VolumeDetachment, VolumeExpansion,
-    VolumeGrowth, VolumePage, VolumePlace, VolumeSource, VolumeState,
+    AccessMode, AttachMode, ClassParameter, CloudVolume, DesiredVolume, InTreeVolumes, KnownVolume, MarkedClaim,
+    PendingVolume, VolumeAttachment, VolumeCreation, VolumeDeletion, VolumeDescription, VolumeDetachment,
+    VolumeExpansion, VolumeGrowth, VolumePage, VolumePlace, VolumeSource, VolumeState,
 };
 
 use super::load_balancer_inventory::{mark, uid_of};
@@ -33,6 +33,10 @@ const LONGEST_WAIT: Duration = Duration::from_secs(300);
 const RESERVED: &str = "csi.storage.k8s.io/";
 /// In the `extra` of a desired volume: no call of `create` came before.
 const FIRST_CREATE: &str = "host.first-create";
+/// In the `extra` of a description: the volumes of an in-tree plugin.
+const IN_TREE: [&str; 3] = ["in-tree.source", "in-tree.plugin", "in-tree.handle"];
+/// In the last of them: words for what such a volume is called, for the end of that, and for its zone.
+const IN_TREE_WORDS: [&str; 3] = ["{volume}", "{name}", "{zone}"];
 /// The host's word that a PersistentVolume has the mode `Block`.
 const BLOCK: &str = "host.block";
 
@@ -55,8 +59,7 @@ pub(crate) fn description(it: wit::VolumeDescription) -> Result<VolumeDescriptio
         one_at_a_time_per_node,
         get_batch_size,
         list_page_size,
-        // Nothing of it is known to this host.
-        extra: _,
+        extra,
     } = it;
     if driver.len() > DRIVER_BYTES || !label::is_subdomain(&driver) {
         return Err(format!("the driver {:?} is no DNS name of up to {DRIVER_BYTES} bytes", printable(&driver, 128)));
@@ -108,7 +111,32 @@ pub(crate) fn description(it: wit::VolumeDescription) -> Result<VolumeDescriptio
         one_at_a_time_per_node,
         get_batch_size,
         list_page_size,
+        in_tree: in_tree(&extra)?,
     })
+}
+
+/// The volumes of an in-tree plugin that the driver serves, too.
+fn in_tree(extra: &[(String, String)]) -> Result<Option<InTreeVolumes>, String> {
+    let words = IN_TREE.map(|key| extra.iter().find(|(it, _)| it == key).map(|(_, value)| value.clone()));
+    let (source, plugin, handle) = match words {
+        [None, None, None] => return Ok(None),
+        [Some(source), Some(plugin), Some(handle)] => (source, plugin, handle),
+        _ => return Err(format!("it says only some of {}", IN_TREE.join(", "))),
+    };
+    for (key, value) in IN_TREE.iter().zip([&source, &plugin, &handle]) {
+        if value.is_empty() || value.len() > KEY_BYTES || !value.bytes().all(|it| it.is_ascii_graphic()) {
+            return Err(format!("its {key} {:?} is no word of up to {KEY_BYTES} bytes", printable(value, 128)));
+        }
+    }
+    let plain = IN_TREE_WORDS.iter().fold(handle.clone(), |text, word| text.replace(word, ""));
+    let names_one = handle.contains(IN_TREE_WORDS[0]) || handle.contains(IN_TREE_WORDS[1]);
+    if !names_one || plain.contains(['{', '}']) {
+        return Err(format!(
+            "its {} {handle:?} has to have {{volume}} or {{name}} for the volume, and nothing else in braces but {{zone}}",
+            IN_TREE[2]
+        ));
+    }
+    Ok(Some(InTreeVolumes { source, plugin, handle }))
 }
 
 fn class_parameters(what: &str, rows: Vec<wit::Parameter>) -> Result<Vec<ClassParameter>, String> {

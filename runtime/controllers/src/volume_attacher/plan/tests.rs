@@ -259,6 +259,27 @@ fn an_attachment_that_is_not_its_work_is_left_alone() {
     assert!(matches!(&gone, AttachStep::Detach(it) if it.volume.handle == "vol-1" && it.node_id == "7"), "{gone:?}");
 }
 
+/// A pod names it itself: kube-controller-manager puts the whole volume into the attachment.
+///
+/// Cases: csi 67
+#[test]
+fn a_volume_without_persistent_volume_is_attached_as_it_stands() {
+    let csi = json!({ "driver": DRIVER, "volumeHandle": "vol-1", "volumeAttributes": { "a": "b" } });
+    let source =
+        json!({ "spec": { "source": { "inlineVolumeSpec": { "accessModes": ["ReadWriteOnce"], "csi": csi } } } });
+    let made: VolumeAttachment = new(source.clone());
+    let spec = made.spec.source.inline_volume_spec.clone();
+    let inline = PersistentVolume { spec, ..PersistentVolume::default() };
+    let target = |name: &str| VolumeTarget {
+        volume: KnownVolume { name: name.to_owned(), ..target("7").volume },
+        ..target("7")
+    };
+    assert_eq!(step(&made, Some(&inline), Some("7")), AttachStep::GuardAttachment(target("")), "nothing outlives it");
+    let AttachStep::Attach(attached, mode) = step(&begun(&source), Some(&inline), Some("7")) else { panic!() };
+    assert_eq!((attached, mode.access_modes), (target(""), vec![AccessMode::OneNode]));
+    assert_eq!(step(&begun(&merged(source, &goes())), Some(&inline), None), AttachStep::Detach(target("")));
+}
+
 #[test]
 fn memos_are_those_of_the_same_function() {
     let memos = json!({ "metadata": { "annotations": {

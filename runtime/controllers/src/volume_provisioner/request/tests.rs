@@ -98,6 +98,9 @@ fn a_claim_is_ours_by_its_provisioner() {
     assert!(is_ours(&annotated(none.clone(), json!(DRIVER)), DRIVER));
     assert!(!is_ours(&annotated(json!("other"), json!(DRIVER)), DRIVER), "the current one counts");
     assert!(!is_ours(&annotated(none.clone(), none), DRIVER));
+    let migrated =
+        claim(json!({ "metadata": { "annotations": { PROVISIONERS[0]: "kubernetes.io/old", MIGRATED_TO: DRIVER } } }));
+    assert!(is_ours(&migrated, DRIVER) && !is_ours(&migrated, "other"));
     assert!(!is_ours(&claim(json!({ "spec": { "volumeName": "pv-1" } })), DRIVER));
     assert!(!is_ours(&claim(json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } })), DRIVER));
     let beta = claim(json!({ "metadata": { "annotations": { BETA_CLASS: "old" } } }));
@@ -224,4 +227,27 @@ fn claims_that_cannot_be_served_are_refused_and_ask_nobody() {
     assert_eq!(asked(&claim(json!({})), &storage_class(json!({ "provisioner": "other" }))), Err(ClaimRefusal::NotOurs));
     let gone = claim(json!({ "metadata": { "annotations": { SELECTED_NODE: "n9" } } }));
     assert!(matches!(asked(&gone, &class), Err(ClaimRefusal::Reschedule(_))));
+}
+
+/// Cases: csi 9
+#[test]
+fn a_class_of_an_in_tree_plugin_is_the_drivers() {
+    let in_tree = cloud_provider::InTreeVolumes {
+        source: "awsElasticBlockStore".to_owned(),
+        plugin: "kubernetes.io/old".to_owned(),
+        handle: "{name}".to_owned(),
+    };
+    let described = VolumeDescription { in_tree: Some(in_tree), ..described() };
+    let row = json!({ "key": "failure-domain.beta.kubernetes.io/zone", "values": ["b"] });
+    let class = storage_class(json!({
+        "provisioner": "kubernetes.io/old", "allowedTopologies": [{ "matchLabelExpressions": [row] }],
+    }));
+    let claim = claim(json!({}));
+    let made = intent(&claim, &class, &NodePlaces::default(), &described, "kubernetes").unwrap();
+    assert_eq!(made.desired.places, [[("zone".to_owned(), "b".to_owned())]]);
+    let csi = made.skeleton.spec.unwrap().csi.unwrap();
+    assert_eq!(csi.driver, DRIVER, "new volumes are the driver's own");
+    let others = VolumeDescription { in_tree: None, ..described };
+    let refused = intent(&claim, &class, &NodePlaces::default(), &others, "kubernetes");
+    assert_eq!(refused, Err(ClaimRefusal::NotOurs));
 }

@@ -186,6 +186,7 @@ fn texts_of_steps_are_searched_and_refused_or_printable() {
 
 type VolumeEdit = fn(&mut wit::Volume);
 
+/// Cases: csi 18
 #[test]
 fn a_created_volume_is_the_one_that_was_asked_for() {
     let created = |change: fn(&mut wit::Volume)| {
@@ -236,4 +237,24 @@ fn parameters_that_are_not_described_are_not_passed() {
     let disk = KnownVolume::default();
     assert!(known(&disk).extra.is_empty());
     assert_eq!(known(&KnownVolume { is_block: true, ..disk }).extra, [(word("host.block"), word("true"))]);
+}
+
+/// The description with these words of an in-tree plugin.
+fn with_in_tree(words: &[(&str, &str)]) -> Result<Option<InTreeVolumes>, String> {
+    let extra = words.iter().map(|(key, value)| (format!("in-tree.{key}"), word(value))).collect();
+    description(wit::VolumeDescription { extra, ..plain() }).map(|it| it.in_tree)
+}
+
+#[test]
+fn volumes_of_an_in_tree_plugin_are_described_by_three_words() {
+    let all =
+        [("source", "gcePersistentDisk"), ("plugin", "kubernetes.io/gce-pd"), ("handle", "zones/{zone}/disks/{name}")];
+    let described = with_in_tree(&all).unwrap().unwrap();
+    assert_eq!((described.source.as_str(), described.plugin.as_str()), ("gcePersistentDisk", "kubernetes.io/gce-pd"));
+    assert_eq!(with_in_tree(&[]), Ok(None));
+    assert!(with_in_tree(&all[..2]).unwrap_err().contains("only some of in-tree.source"));
+    for handle in ["", "disk", "{zone}", "{name}/{region}", "{name}}", "{name} ", "{", "{{name}}"] {
+        let why = with_in_tree(&[all[0], all[1], ("handle", handle)]).unwrap_err();
+        assert!(why.contains("in-tree.handle"), "{handle}: {why}");
+    }
 }

@@ -1,0 +1,64 @@
+//! Volumes that another provisioner has made. No client, no clock, no log.
+
+use k8s_openapi::api::core::v1::PersistentVolume;
+use kube::ResourceExt as _;
+
+use super::intent::{self, IDENTITY};
+use super::request::PROVISIONED_BY;
+
+/// The UID of the claim for which another provisioner of this driver has made a volume that is new; `None` for one of this process, and for one
+/// that no provisioner has made for its claim: a person has written it, or it came out of a backup, where claims have other UIDs.
+pub(super) fn of_vendor<'a>(volume: &'a PersistentVolume, process: &str, driver: &str) -> Option<&'a str> {
+    let spec = volume.spec.as_ref()?;
+    let csi = spec.csi.as_ref().filter(|it| it.driver == driver)?;
+    let identity = csi.volume_attributes.as_ref()?.get(IDENTITY)?;
+    let claim = spec.claim_ref.as_ref()?.uid.as_deref()?;
+    let is_provisioned = volume.annotations().get(PROVISIONED_BY).is_some_and(|it| it == driver);
+    (is_provisioned && identity != process && volume.name_any() == intent::name(claim)).then_some(claim)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, from_value, json};
+
+    use super::*;
+
+    const DRIVER: &str = "csi.example.com";
+
+    fn volume(change: &[(&str, Value)]) -> PersistentVolume {
+        let mut volume = json!({
+            "metadata": { "name": "pvc-1", "annotations": { PROVISIONED_BY: DRIVER } },
+            "spec": {
+                "csi": {
+                    "driver": DRIVER, "volumeHandle": "vol-1",
+                    "volumeAttributes": { IDENTITY: "1764460800000-8081-csi.example.com" },
+                },
+                "claimRef": { "name": "data", "namespace": "default", "uid": "1" },
+            },
+        });
+        for (path, value) in change {
+            *volume.pointer_mut(path).unwrap() = value.clone();
+        }
+        from_value(volume).unwrap()
+    }
+
+    /// Cases: csi 74
+    #[test]
+    fn a_volume_that_another_provisioner_makes_is_noticed() {
+        let is_vendors =
+            |change: &[(&str, Value)]| of_vendor(&volume(change), "1764460800000-0001-csi.example.com", DRIVER);
+        assert_eq!(is_vendors(&[]), Some("1"));
+        let own = json!({ IDENTITY: "1764460800000-0001-csi.example.com" });
+        for (path, value) in [
+            ("/spec/csi/volumeAttributes", own),
+            ("/spec/csi/volumeAttributes", json!({})),
+            ("/spec/csi/driver", json!("another")),
+            ("/metadata/annotations", json!({})),
+            ("/metadata/name", json!("data-of-a-backup")),
+            ("/spec/claimRef/uid", json!("2")),
+            ("/spec/claimRef", Value::Null),
+        ] {
+            assert_eq!(is_vendors(&[(path, value.clone())]), None, "{path}: {value}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! A vendor's own controller that still runs beside the ones here.
+
+use std::time::Duration;
+
+use controllers::{volume_attacher, volume_provisioner};
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Event;
+use kube::ResourceExt as _;
+use kube::api::{Api, ListParams, Patch, PatchParams};
+use serde_json::json;
+use tests::control_plane::Cluster;
+use tests::rig::Rig;
+use tests::wait;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::attachments::{FINALIZER, NODE_ID, attach, attachments, is_attached, persistent, seen};
+use crate::provisioner::{DRIVER, VolumeCloud, claim, class, cluster, given, made, no_intent};
+use crate::volumes::{PROVISIONED_BY, create, volume};
+
+/// How often the vendor's Leases are looked at here; in the product it is twenty seconds.
+const LOOKS: Duration = Duration::from_secs(2);
+/// So long after the last renewal it goes on.
+const QUIET: Duration = Duration::from_secs(6);
+const NAMESPACE: &str = "kube-system";
+const LEASE: &str = "external-attacher-leader-csi-fakecloud-example";
+const REASON: &str = "VendorControllerRuns";
+
+fn attacher() -> volume_attacher::Options {
+    volume_attacher::Options { vendor_period: LOOKS, ..volume_attacher::Options::default() }
+}
+
+fn leases(cluster: &Cluster) -> Api<Lease> {
+    Api::namespaced(cluster.admin.clone(), NAMESPACE)
+}
+
+/// A Lease that a sidecar holds, as it is renewed now.
+fn held() -> serde_json::Value {
+    let now = format!("{:.6}", Timestamp::now());
+    json!({ "holderIdentity": "csi-controller-0", "leaseDurationSeconds": 15, "renewTime": now })
+}
+
+/// The vendor's attacher, which renews its Lease until this is dropped.
+async fn elected(cluster: &Cluster) -> JoinSet<()> {
+    made(leases(cluster), json!({ "metadata": { "name": LEASE }, "spec": held() })).await;
+    let (leases, mut renewing) = (leases(cluster), JoinSet::new());
+    renewing.spawn(async move {
+        let mut times = tokio::time::interval(Duration::from_millis(200));
+        loop {
+            times.tick().await;
+            // A renewal that fails is followed by the next one.
+            leases.patch(LEASE, &PatchParams::default(), &Patch::Merge(json!({ "spec": held() }))).await.ok();
+        }
+    });
+    renewing
+}
+
+/// The event that names the vendor's controller, as soon as it is there.
+async fn noticed(cluster: &Cluster) -> Event {
+    let all: Api<Event> = Api::all(cluster.admin.clone());
+    wait::until_after(QUIET, "the vendor's controller is noticed", async || {
+        let found = all.list(&ListParams::default()).await.ok()?.items;
+        found.into_iter().find(|it| it.reason.as_deref() == Some(REASON))
+    })
+    .await
+}
+
+/// Waits until something was looked at, and put back.
+async fn put_back(rig: &Rig) {
+    wait::until("it waits", async || (rig.tries() > 0.0).then_some(())).await;
+}
+
+/// Cases: csi 74
+#[tokio::test]
+async fn a_lease_that_a_vendor_renews_stops_what_is_written() {
+    let cluster = cluster().await;
+    let renewing = elected(&cluster).await;
+    let cloud = VolumeCloud::new();
+    persistent(&cluster, "pv-1").await;
+    attach(&cluster, "pv-1", "n1").await;
+    let rig = Rig::start(&cluster, &cloud, attacher());
+    let told = noticed(&cluster).await;
+    assert_eq!(told.involved_object.name.as_deref(), Some(LEASE));
+    let message = told.message.unwrap();
+    for part in [
+        "kube-system/external-attacher-leader",
+        "is renewed by csi-controller-0",
+        "Next step: take the container csi-attacher",
+    ] {
+        assert!(message.contains(part), "{message}");
+    }
+    assert_eq!(rig.gauge("aerostat_volume_vendor_controller"), 1.0);
+    put_back(&rig).await;
+    let untouched = seen(&cluster, "pv-1", |_| true).await;
+    assert_eq!((untouched.finalizers(), cloud.script.attach_volume.asked()), (&[][..], 0));
+    drop(renewing);
+    wait::until_after(QUIET + LOOKS, "it goes on", async || (cloud.script.attach_volume.asked() > 0).then_some(()))
+        .await;
+    seen(&cluster, "pv-1", is_attached).await;
+    assert_eq!(rig.gauge("aerostat_volume_vendor_controller"), 0.0);
+}
+
+/// The Lease of a vendor's controller stays when that has gone.
+///
+/// Cases: csi 74
+#[tokio::test]
+async fn leases_that_were_left_or_are_others_stop_nothing() {
+    let cluster = cluster().await;
+    for name in [LEASE, "external-attacher-leader-csi-other-example"] {
+        let mut spec = held();
+        spec["renewTime"] = json!("2026-01-01T00:00:00.000000Z");
+        made(leases(&cluster), json!({ "metadata": { "name": name }, "spec": spec })).await;
+    }
+    let cloud = VolumeCloud::new();
+    let _rig = Rig::start(&cluster, &cloud, volume_attacher::Options::default());
+    persistent(&cluster, "pv-1").await;
+    attach(&cluster, "pv-1", "n1").await;
+    seen(&cluster, "pv-1", is_attached).await;
+}
+
+/// Controllers of vendors that elect no leader are noticed by what they do.
+///
+/// Cases: csi 74
+#[tokio::test]
+async fn an_attacher_without_a_lease_is_noticed_by_its_hand() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    let options = volume_attacher::Options { vendor_period: Duration::from_millis(100), ..attacher() };
+    let rig = Rig::start(&cluster, &cloud, options);
+    persistent(&cluster, "pv-1").await;
+    // In the first moments its work is taken for what it has done before.
+    let all: Api<Event> = Api::all(cluster.admin.clone());
+    let mut number = 0;
+    let told = wait::until("its hand is noticed", async || {
+        number += 1;
+        let spec = json!({ "attacher": DRIVER, "nodeName": "n1", "source": { "persistentVolumeName": "pv-1" } });
+        let metadata = json!({
+            "name": format!("vendors-{number}"), "finalizers": [FINALIZER], "annotations": { NODE_ID: "n1" },
+        });
+        made(attachments(&cluster), json!({ "metadata": metadata, "spec": spec })).await;
+        let found = all.list(&ListParams::default()).await.ok()?.items;
+        found.into_iter().find(|it| it.reason.as_deref() == Some(REASON))
+    })
+    .await;
+    let message = told.message.unwrap();
+    for part in [
+        "VolumeAttachment vendors-",
+        "to node n1 was begun by another hand",
+        "csi-attacher",
+        "aerostat.dev/cloud-writes-approved",
+    ] {
+        assert!(message.contains(part), "{message}");
+    }
+    persistent(&cluster, "pv-2").await;
+    attach(&cluster, "pv-2", "n1").await;
+    put_back(&rig).await;
+    let of_second = || cloud.script.attach_volume.calls().iter().any(|(it, _)| it.handle == "pv-2");
+    assert!(!of_second());
+    wait::until("it goes on", async || {
+        // Whatever of the other's work was still to be seen.
+        rig.requested.approve(Instant::now());
+        of_second().then_some(())
+    })
+    .await;
+    seen(&cluster, "pv-2", is_attached).await;
+}
+
+/// Cases: csi 74
+#[tokio::test]
+async fn a_provisioner_without_a_lease_is_noticed_by_its_hand() {
+    let cluster = cluster().await;
+    class(&cluster, "fast", json!({})).await;
+    let cloud = VolumeCloud::new();
+    let options = volume_provisioner::Options {
+        vendor_period: Duration::from_millis(100),
+        ..volume_provisioner::Options::default()
+    };
+    let rig = Rig::start(&cluster, &cloud, options);
+    let all: Api<Event> = Api::all(cluster.admin.clone());
+    let mut number = 0;
+    let told = wait::until("its hand is noticed", async || {
+        number += 1;
+        let uid = format!("u-{number}");
+        let mut made = volume(&format!("pvc-{uid}"), DRIVER);
+        made["metadata"]["annotations"] = json!({ PROVISIONED_BY: DRIVER });
+        made["spec"]["csi"]["volumeAttributes"] =
+            json!({ "storage.kubernetes.io/csiProvisionerIdentity": format!("1764460800000-8081-{DRIVER}") });
+        made["spec"]["claimRef"] =
+            json!({ "kind": "PersistentVolumeClaim", "name": uid, "namespace": "default", "uid": uid });
+        create(&cluster, &made).await.unwrap();
+        let found = all.list(&ListParams::default()).await.ok()?.items;
+        found.into_iter().find(|it| it.reason.as_deref() == Some(REASON))
+    })
+    .await;
+    let message = told.message.unwrap();
+    assert!(message.contains("was made by another hand") && message.contains("csi-provisioner"), "{message}");
+    let name = claim(&cluster, "data", "fast", given()).await;
+    put_back(&rig).await;
+    no_intent(&cluster).await;
+    assert_eq!(cloud.made(), [""; 0]);
+    wait::until("it goes on", async || {
+        rig.requested.approve(Instant::now());
+        (cloud.made() == [name.as_str()]).then_some(())
+    })
+    .await;
+}
+
+/// The one whose work nobody does here is the vendor's to do.
+#[tokio::test]
+async fn a_vendors_attacher_is_let_alone_where_only_volumes_are_made() {
+    let cluster = cluster().await;
+    class(&cluster, "fast", json!({})).await;
+    let _renewing = elected(&cluster).await;
+    let cloud = VolumeCloud::new();
+    let options = volume_provisioner::Options { vendor_period: LOOKS, ..volume_provisioner::Options::default() };
+    let _rig = Rig::start(&cluster, &cloud, options);
+    let name = claim(&cluster, "data", "fast", given()).await;
+    wait::until("the volume is made", async || (cloud.made() == [name.as_str()]).then_some(())).await;
+}
