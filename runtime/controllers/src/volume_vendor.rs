@@ -10,6 +10,7 @@
 //! end: a person says so.
 
 mod leases;
+mod part;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use tracing::{debug, info, warn};
 use budgets::RequestedChanges;
 
 use self::leases::{LeaseVerdict, RenewedLease, VendorLeases};
+pub(crate) use self::part::VendorPart;
 use crate::account::changed;
 use crate::error::chain;
 use crate::metrics::VolumeMetrics;
@@ -44,17 +46,6 @@ const QUIET_LOOKS: u32 = 3;
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// The reason of the events.
 const REASON: &str = "VendorControllerRuns";
-
-/// A controller of the vendor, which is a container beside its driver, and whose work one of the controllers here does.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(crate) enum VendorPart {
-    /// The external provisioner.
-    Provisioner,
-    /// The external attacher.
-    Attacher,
-    /// The external resizer.
-    Resizer,
-}
 
 /// Whether the vendor's controller runs.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -101,37 +92,6 @@ pub(crate) struct VolumeVendor {
     /// One of the controllers looks for all.
     looking: tokio::sync::Mutex<()>,
     looks: Duration,
-}
-
-impl VendorPart {
-    /// Its container, as vendors' manifests call it.
-    fn container(self) -> &'static str {
-        match self {
-            Self::Provisioner => "csi-provisioner",
-            Self::Attacher => "csi-attacher",
-            Self::Resizer => "csi-resizer",
-        }
-    }
-
-    /// The controller here that does its work.
-    pub(crate) fn controller(self) -> &'static str {
-        match self {
-            Self::Provisioner => "volume-provisioner",
-            Self::Attacher => "volume-attacher",
-            Self::Resizer => "volume-expander",
-        }
-    }
-
-    /// The name of its Lease, if it elects a leader.
-    fn lease(self, driver: &str) -> String {
-        let plain = |it: char| if it.is_ascii_alphanumeric() || it == '-' { it } else { '-' };
-        let driver: String = driver.chars().map(plain).collect();
-        match self {
-            Self::Provisioner => driver,
-            Self::Attacher => format!("external-attacher-leader-{driver}"),
-            Self::Resizer => format!("external-resizer-{driver}"),
-        }
-    }
 }
 
 impl VolumeVendor {

@@ -9,7 +9,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ObjectReference;
 use tokio::time::Instant;
 
-use super::VendorPart;
+use super::part::VendorPart;
 use crate::events::reference;
 
 /// The longest name of a holder that is shown.
@@ -43,9 +43,9 @@ pub(super) enum LeaseVerdict {
 /// A Lease, and its holder.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct RenewedLease {
-    namespace: String,
-    name: String,
-    uid: Option<String>,
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) uid: Option<String>,
     pub(super) holder: String,
 }
 
