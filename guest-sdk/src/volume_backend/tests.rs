@@ -442,8 +442,8 @@ fn a_creation_has_another_number_once_one_is_spent() {
     let mut asked = desired().first_create();
     let mut numbers = Vec::new();
     let volume = loop {
-        let step = host.clone().at(cloud.borrow().now()).run(|| create(&Acme::<false>, &asked));
-        match step {
+        let now = cloud.borrow().now();
+        match host.clone().at(now).run(|| create(&Acme::<false>, &asked)) {
             Ok(VolumeCreation::Ready(volume)) => break volume,
             // Another process goes on with what was kept.
             Ok(VolumeCreation::Pending(it)) => asked = DesiredVolume { memo: it.memo, ..desired() },

@@ -286,7 +286,8 @@ impl VolumeBackend for EbsCall {
             Err(refusal) if matches!(&*refusal.code, "VolumeInUse" | "IncorrectState") => {
                 Ok(Change::Busy(refusal.why().to_owned()))
             }
-            answer => Ok(Change::Done(answer?)),
+            // It is there until it is gone.
+            answer => answer.map(|()| Change::Busy(format!("EC2 deletes volume {id}"))).map_err(Error::from),
         }
     }
 

@@ -182,9 +182,12 @@ fn volumes_of_others_or_in_use_are_not_deleted() {
     let (going, _) = delete(json!({ "state": "deleting", "tags": marked(CLUSTER, UID) }));
     assert!(matches!(going, Ok(VolumeDeletion::Pending(_))), "{going:?}");
     for own in [marked(CLUSTER, UID), json!({ "ebs.csi.aws.com/cluster": "true" }), json!({ NAME: "pvc-1" })] {
-        let (gone, actions) = delete(json!({ "tags": own }));
-        assert_eq!(gone, Ok(VolumeDeletion::Done));
-        assert_eq!(actions, ["DescribeVolumes", "DeleteVolume"]);
+        let stage = Stage::of(FakeEc2::default().with(json!({ "tags": own })));
+        let going = stage.run(|| <Aws as Volumes>::delete(&second()));
+        assert!(matches!(going, Ok(VolumeDeletion::Pending(_))), "it is there until it is gone: {going:?}");
+        assert_eq!(stage.actions(), ["DescribeVolumes", "DeleteVolume"]);
+        stage.advance(5);
+        assert_eq!(stage.run(|| <Aws as Volumes>::delete(&second())), Ok(VolumeDeletion::Done));
     }
     for code in ["VolumeInUse", "IncorrectState"] {
         let ec2 = FakeEc2::default().with(json!({ "tags": marked(CLUSTER, UID) })).refusing("DeleteVolume", code);

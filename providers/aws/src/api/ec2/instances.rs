@@ -81,7 +81,7 @@ pub(crate) fn by_ids(ids: &[&str]) -> Result<Vec<Ec2Instance>, AwsRefusal> {
 pub(crate) fn devices(id: &str) -> Result<Option<SortedSet<String>>, AwsRefusal> {
     let mut found = None;
     let form = EC2.action("DescribeInstances").filter("instance-id", [id]);
-    pages(&form, &PATH, &mut |it| found = Some(it.each("blockDeviceMapping", "deviceName").into_iter().collect()))?;
+    EC2.each(form, &PATH, |it| found = Some(it.each("blockDeviceMapping", "deviceName").into_iter().collect()))?;
     Ok(found)
 }
 
