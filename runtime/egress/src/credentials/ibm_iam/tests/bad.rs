@@ -146,7 +146,8 @@ async fn adv_117_no_guest_asks_iam_or_the_metadata_service() {
         &["v2", "instance_identity", "v1", "token"],
         &["v2", "instance_identity", "v1", "iam_token"],
     ] {
-        for (mode, method) in [(Mode::Read, Method::Get), (Mode::Write, Method::Post), (Mode::Write, Method::Put)] {
+        let write = Mode::Write { deletes: 1 };
+        for (mode, method) in [(Mode::Read, Method::Get), (write, Method::Post), (write, Method::Put)] {
             let call = CallId { provider: "test".into(), function: "ensure", id: 1 };
             let answer = egress.open(call, mode).send(testing::request(method, path)).await;
             assert!(matches!(&answer, Err(SendError::Denied(text)) if text.contains("asks for a token")), "{answer:?}");
