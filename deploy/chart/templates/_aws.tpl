@@ -109,40 +109,6 @@ endpoints:
         effect: detach
         only: [IpPermissions.*]
         where: { GroupId: [sg-*] }
-      {{- if include "aerostat.hasVolumes" . }}
-      # Volumes of claims: none that begins with a snapshot, and nothing is forced off an instance.
-      - { methods: [POST], paths: [/], operations: [DescribeVolumesModifications], effect: read }
-      - methods: [POST]
-        paths: [/]
-        operations: [CreateVolume]
-        effect: write
-        only:
-          - AvailabilityZone
-          - ClientToken
-          - Encrypted
-          - Iops
-          - KmsKeyId
-          - Size
-          - TagSpecification.1.Tag.*.Key
-          - TagSpecification.1.Tag.*.Value
-          - Throughput
-        where:
-          TagSpecification.1.ResourceType: [volume]
-          VolumeType: [gp2, gp3, io1, io2, sc1, st1, standard]
-      - methods: [POST]
-        paths: [/]
-        operations: [AttachVolume]
-        effect: update
-        where: { Device: [/dev/sd*, /dev/xvd*], InstanceId: [i-*], VolumeId: [vol-*] }
-      # Nothing takes it back.
-      - { methods: [POST], paths: [/], operations: [ModifyVolume], effect: write, only: [Size], where: { VolumeId: [vol-*] } }
-      - methods: [POST]
-        paths: [/]
-        operations: [DetachVolume]
-        effect: detach
-        where: { InstanceId: [i-*], VolumeId: [vol-*] }
-      - { methods: [POST], paths: [/], operations: [DeleteVolume], effect: delete, where: { VolumeId: [vol-*] } }
-      {{- end }}
   # Network Load Balancers.
   - name: elbv2
     baseUrl: {{ printf "https://elasticloadbalancing.%s.%s" $region $domain | quote }}

@@ -139,9 +139,7 @@
 {{- define "aerostat.presets" -}}
 {{- $all := dict
   "alibaba" (dict "name" "alicloud" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
-  "aws" (dict "name" "aws"
-    "controllers" (list "node-route-controller" "persistentvolume-label-controller" "volume-provisioner" "volume-attacher")
-    "settings" dict)
+  "aws" (dict "name" "aws" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "azure" (dict "name" "azure" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "digitalocean" (dict "name" "digitalocean" "controllers" (list "volume-provisioner" "volume-attacher" "volume-expander") "settings" dict)
   "gcp" (dict "name" "gce" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)

@@ -1,10 +1,9 @@
 //! The AWS provider: instances of EC2 and pods of Fargate for nodes, load balancers for Services, routes for pods, and
-//! volumes of EBS for claims.
+//! where EBS volumes are.
 
 #![forbid(unsafe_code)]
 
 mod api;
-mod claims;
 mod endpoint;
 mod instance;
 mod instances;
@@ -25,7 +24,7 @@ use aerostat_sdk::{Description, Error, Provider, Result};
 use crate::api::ec2::{self, vpcs};
 use crate::settings::ClusterMarks;
 
-aerostat_sdk::export!(Aws: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes, Volumes);
+aerostat_sdk::export!(Aws: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes);
 
 /// Nodes in one `get`: as many ids as one filter takes.
 const GET_BATCH: u32 = 200;
@@ -39,7 +38,7 @@ impl Provider for Aws {
         Ok(Description::new("aws", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(machine::PREFIX)
             .provider_id_prefix(machine::BARE)
-            .endpoint(endpoint::ec2(&own, settings::has_volumes()?))
+            .endpoint(endpoint::ec2(&own))
             .endpoint(endpoint::elb())
             .endpoint(endpoint::elbv2(&own))
             .settings(settings::TABLE)

@@ -1,9 +1,7 @@
 //! The settings of the provider.
 
-use std::time::Duration;
-
 use aerostat_sdk::allowed::{self, Allowed};
-use aerostat_sdk::form::{Bool, Custom, List, OneOf, Port, Span};
+use aerostat_sdk::form::{Bool, Custom, List, OneOf, Port};
 use aerostat_sdk::{Error, IpFamily, Result, settings};
 
 aerostat_sdk::table! {
@@ -68,20 +66,6 @@ aerostat_sdk::table! {
         of: Custom { allowed: "a port", parse: port_or_none }, what: "ports", example: "8080,10256" },
         "Which ports of nodes authors of Services may have checked, with annotation `healthcheck-port`, beside node ports of \
          the same Service: security groups of nodes are opened there. `none` allows no others.").default("none");
-    VOLUMES: Bool = ("volumes", Bool,
-        "Whether it makes, attaches and deletes volumes of claims, in the place of the controller of the vendor's CSI driver.")
-        .default("false");
-    CREATE_AGAIN_AFTER: Span = ("createAgainAfter", Span::between(Duration::from_secs(1), Duration::from_hours(1)),
-        "After the creation of a volume without a clear answer: how long it must be absent before it is created again.").default("60s");
-}
-
-/// Whether volumes of claims are switched on.
-///
-/// # Errors
-///
-/// `invalid` for what is neither true nor false.
-pub(crate) fn has_volumes() -> Result<bool> {
-    settings::get(&VOLUMES)
 }
 
 fn port_or_none(text: &str) -> Option<String> {
@@ -124,7 +108,6 @@ pub(crate) fn check() -> Result<()> {
     settings::read(&NETWORK_GROUPS)?;
     settings::read(&PROBE_MODE)?;
     settings::read(&PROBE_PORT)?;
-    settings::read(&CREATE_AGAIN_AFTER)?;
     for list in
         [&ALLOWED_GROUPS, &ALLOWED_CERTIFICATES, &ALLOWED_ELASTIC_IPS, &ALLOWED_LOG_BUCKETS, &ALLOWED_HEALTH_PORTS]
     {

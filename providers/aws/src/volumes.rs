@@ -1,13 +1,13 @@
 //! Where EBS volumes are.
 
-use aerostat_sdk::{Error, PersistentVolumes, Result, SortedSet, Topology, TopologyDescription, Volume};
+use aerostat_sdk::{Error, PersistentVolumes, Result, SortedMap, SortedSet, Topology, TopologyDescription, Volume};
 
 use crate::api::ec2::volumes as api;
 use crate::provider::Aws;
 use crate::settings::ClusterMarks;
 
 /// The vendor's CSI driver.
-pub(crate) const DRIVER: &str = "ebs.csi.aws.com";
+const DRIVER: &str = "ebs.csi.aws.com";
 /// The field of `spec` before there were drivers.
 const SOURCE: &str = "awsElasticBlockStore";
 /// Volumes of one call: as many as one filter takes.
@@ -30,17 +30,16 @@ impl PersistentVolumes for Aws {
         let ids: Vec<Result<&str>> = volumes.iter().map(id).collect();
         let known: SortedSet<&str> = ids.iter().flatten().copied().collect();
         let known: Vec<&str> = known.into_iter().collect();
-        let found = match known.is_empty() {
-            true => Ok(Vec::new()),
-            false => api::by_ids(&known).map_err(Error::from),
+        let zones = match known.is_empty() {
+            true => Ok(SortedMap::new()),
+            false => api::zones(&known).map_err(Error::from),
         };
         let cluster = ClusterMarks::read();
         let answer = |id: Result<&str>| {
             let (id, cluster) = (id?, cluster.as_ref().map_err(Clone::clone)?);
-            let found = found.as_ref().map_err(Clone::clone)?.iter().find(|it| it.id == id && !it.zone.is_empty());
-            let Some(volume) = found else { return Ok(None) };
-            cluster.check_zone(&format!("volume {id}"), &volume.zone)?;
-            Ok(Some(Topology::new(Some(cluster.region.clone()), [&volume.zone])))
+            let Some(zone) = zones.as_ref().map_err(Clone::clone)?.get(id) else { return Ok(None) };
+            cluster.check_zone(&format!("volume {id}"), zone)?;
+            Ok(Some(Topology::new(Some(cluster.region.clone()), [zone])))
         };
         ids.into_iter().map(answer).collect()
     }
@@ -53,17 +52,14 @@ fn id(volume: &Volume) -> Result<&str> {
         Some(rest) => rest.rsplit('/').next().unwrap_or_default(),
         None => handle.as_str(),
     };
-    match is_id(id) {
+    let is_id =
+        id.strip_prefix(PREFIX).is_some_and(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric()));
+    match is_id {
         true => Ok(id),
         false => Err(Error::invalid(format_args!(
             "volume handle {handle:?} of {name} is not the id of a volume such as vol-0123456789abcdef0"
         ))),
     }
-}
-
-/// Whether `text` is the id of a volume.
-pub(crate) fn is_id(text: &str) -> bool {
-    text.strip_prefix(PREFIX).is_some_and(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric()))
 }
 
 #[cfg(test)]

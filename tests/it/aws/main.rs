@@ -4,7 +4,6 @@
 
 mod bad_input;
 mod changes;
-mod claims;
 mod classic;
 mod counterpart;
 mod module;

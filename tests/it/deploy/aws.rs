@@ -10,7 +10,6 @@ use tests::aerostat::binary;
 use tests::control_plane::cluster;
 use tests::{folder, guests};
 
-use crate::chart;
 use crate::setup::{Folder, cloud_config_in, describe_with, described_content, object, text, texts, written_content};
 
 const CONFIG: &str = "aws/config.yaml";
@@ -81,28 +80,8 @@ async fn the_config_of_aws_allows_all_that_is_described_and_no_more() {
     assert_eq!(description.name, "aws");
 }
 
-#[tokio::test]
-async fn the_rules_for_volumes_at_aws_come_with_their_controllers() {
-    for (more, volumes) in [
-        (json!({}), "false"),
-        (json!({ "controllers": { "volume-provisioner": true } }), "true"),
-        (json!({ "controllers": { "volume-attacher": true } }), "true"),
-        (json!({ "settings": { "volumes": "true" } }), "true"),
-    ] {
-        let config = chart::cloud_config(&chart::rendered(&chart::with("aws", more.clone())));
-        let settings = [("region", "eu-west-1"), ("vpc", VPC), ("clusterID", CLUSTER), ("volumes", volumes)];
-        let description = describe_with(guests::AWS, &settings).await;
-        assert_eq!(allowed_rules(&config), described_rules(&description), "{more}");
-        assert_eq!(config["provider"]["settings"]["volumes"] == "true", volumes == "true", "{more}");
-    }
-}
-
 fn statements() -> Vec<Value> {
-    statements_in("aws/policy.json")
-}
-
-fn statements_in(file: &str) -> Vec<Value> {
-    let policy: Value = serde_json::from_str(&text(file)).unwrap();
+    let policy: Value = serde_json::from_str(&text("aws/policy.json")).unwrap();
     assert_eq!(policy["Version"], "2012-10-17");
     policy["Statement"].as_array().unwrap().clone()
 }
@@ -116,26 +95,6 @@ async fn the_iam_policy_has_the_actions_of_the_description() {
     let rules = description.endpoints.iter().flat_map(|it| &it.allow);
     let needed: BTreeSet<_> = rules.flat_map(|it| it.actions.iter().cloned()).collect();
     assert_eq!(allowed, needed);
-}
-
-#[tokio::test]
-async fn the_iam_policy_for_volumes_has_what_they_need_besides() {
-    let settings = |volumes| [("region", "eu-central-1"), ("vpc", VPC), ("clusterID", CLUSTER), ("volumes", volumes)];
-    let actions = async |volumes| -> BTreeSet<String> {
-        let description = describe_with(guests::AWS, &settings(volumes)).await;
-        let rules = description.endpoints.iter().flat_map(|it| &it.allow);
-        rules.flat_map(|it| it.actions.iter().cloned()).collect()
-    };
-    let (with, without) = (actions("true").await, actions("false").await);
-    let statements = statements_in("aws/volumes-policy.json");
-    let allowed: BTreeSet<_> = statements.iter().flat_map(|it| texts(&it["Action"])).collect();
-    // Tags are written with a volume.
-    let needed = with.difference(&without).cloned().chain(["ec2:CreateTags".to_owned()]).collect();
-    assert_eq!(allowed, needed);
-    for statement in statements {
-        let reads = texts(&statement["Action"]).iter().all(|it| it.contains(":Describe"));
-        assert!(reads || (statement["Resource"] != "*" && statement["Condition"].is_object()), "{statement}");
-    }
 }
 
 /// The resource and the condition of each statement of the policy that allows an action.

@@ -13,25 +13,22 @@ use crate::vendor::{Aws, Vendor, aws};
 
 use super::{Published, Served, number};
 
-/// Serves it, with load balancers that are there after two reads, and volumes whose changes take one.
+/// Serves it, with load balancers that are there after two reads.
 ///
 /// # Errors
 ///
 /// Fails if the port is taken.
 pub async fn serve(port: u16) -> anyhow::Result<Served<Account>> {
     let simulator = Simulator::start(Options::default()).await?;
-    simulator.behave(&json!({ "provisioning": 0.0, "provisioning_reads": 2, "volume_reads": 1 }));
+    simulator.behave(&json!({ "provisioning": 0.0, "provisioning_reads": 2 }));
     let settings = aws::settings(&simulator);
     let settings = settings.as_object().into_iter().flatten();
-    let mut settings: BTreeMap<_, _> =
-        settings.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
-    settings.extend(super::settings(super::WITH_VOLUMES.iter().chain(&[("createAgainAfter", "1s")])));
+    let settings = settings.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
     let key = aws::key(&simulator);
     let services = [Service::Ec2, Service::Elbv2, Service::Elb].map(|service| {
         let signed_for = if service == Service::Ec2 { "ec2" } else { "elasticloadbalancing" };
         (service.name().to_owned(), signed_for.to_owned())
     });
-    let zone = format!("{REGION}a");
     let login = CloudLogin::Sigv4 {
         id: key.id,
         secret: key.secret,
@@ -46,7 +43,6 @@ pub async fn serve(port: u16) -> anyhow::Result<Served<Account>> {
             annotation: format!("{}additional-resource-tags", Aws::PREFIX),
             at: "/tags".to_owned(),
         }),
-        volume_place: super::settings(&[("topology.kubernetes.io/zone", zone.as_str())]),
         ..Setup::default()
     };
     super::serve(simulator, port, setup).await
@@ -80,10 +76,7 @@ impl Published for Account {
     fn change(&self, change: &ForeignChange) -> Option<Changed> {
         let order = |name: &str, arguments: Value| drop(self.moto().order(name, &arguments));
         match change {
-            ForeignChange::AddMachine { name } => {
-                Aws::add_machine(self, number(name), name);
-                return Some(Changed { id: Some(aws::instance(number(name))) });
-            }
+            ForeignChange::AddMachine { name } => Aws::add_machine(self, number(name), name),
             ForeignChange::StopMachine { name } => {
                 order("enter", json!({ "id": aws::instance(number(name)), "state": "stopped" }));
             }

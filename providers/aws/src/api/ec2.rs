@@ -11,7 +11,6 @@ pub(crate) mod vpcs;
 pub(crate) mod zones;
 
 use crate::api::{AwsRefusal, EC2, Element, RequestForm};
-use crate::tags::Tags;
 
 /// The most values of one filter ("FilterLimitExceeded").
 pub(crate) const FILTER_VALUES: usize = 200;
@@ -27,11 +26,4 @@ fn pages(form: &RequestForm, path: &[&str], each: &mut dyn FnMut(Element)) -> Re
             Some(next) => token = Some(next.to_owned()),
         }
     }
-}
-
-/// Adds keys and values to the list of this name.
-fn with_tags(form: RequestForm, list: &str, tags: &Tags) -> RequestForm {
-    tags.iter().zip(1..).fold(form, |form, ((key, value), number): (_, usize)| {
-        form.with(format!("{list}.{number}.Key"), key).with(format!("{list}.{number}.Value"), value)
-    })
 }

@@ -19,48 +19,8 @@ const READS: [&str; 9] = [
     "DescribeVpcs",
 ];
 
-const VOLUMES: (&str, &[&str]) = ("VolumeId", &["vol-*"]);
-
-/// The operations on volumes of claims. What began with a snapshot, or is forced off an instance, is none of them.
-const CLAIMS: [ChangeOperation<'static>; 5] = [
-    ChangeOperation {
-        effect: Effect::Write,
-        operation: "CreateVolume",
-        only: &[
-            "AvailabilityZone",
-            "ClientToken",
-            "Encrypted",
-            "Iops",
-            "KmsKeyId",
-            "Size",
-            "TagSpecification.1.Tag.*.Key",
-            "TagSpecification.1.Tag.*.Value",
-            "Throughput",
-        ],
-        values: &[
-            ("TagSpecification.1.ResourceType", &["volume"]),
-            ("VolumeType", &["gp2", "gp3", "io1", "io2", "sc1", "st1", "standard"]),
-        ],
-    },
-    ChangeOperation {
-        effect: Effect::Update,
-        operation: "AttachVolume",
-        only: &[],
-        values: &[("Device", &["/dev/sd*", "/dev/xvd*"]), ("InstanceId", INSTANCES), VOLUMES],
-    },
-    // Nothing takes it back.
-    ChangeOperation { effect: Effect::Write, operation: "ModifyVolume", only: &["Size"], values: &[VOLUMES] },
-    ChangeOperation {
-        effect: Effect::Detach,
-        operation: "DetachVolume",
-        only: &[],
-        values: &[("InstanceId", INSTANCES), VOLUMES],
-    },
-    ChangeOperation { effect: Effect::Delete, operation: "DeleteVolume", only: &[], values: &[VOLUMES] },
-];
-
-/// The endpoint of EC2, where volumes of claims are worked on or not.
-pub(crate) fn ec2(own: &Own, volumes: bool) -> Endpoint {
+/// The endpoint of EC2.
+pub(crate) fn ec2(own: &Own) -> Endpoint {
     let endpoint = endpoint(EC2, "Amazon EC2", "https://ec2.eu-central-1.amazonaws.com");
     let endpoint = reads(endpoint, EC2, &READS);
     let marks = [&*own.tag, ClusterMarks::LEGACY_TAG, SERVICE_NAME, CLUSTER_UID, SERVICE_UID];
@@ -145,9 +105,5 @@ pub(crate) fn ec2(own: &Own, volumes: bool) -> Endpoint {
             values: &[("GroupId", GROUPS)],
         },
     ];
-    let endpoint = changes(endpoint, EC2, &operations);
-    match volumes {
-        true => changes(reads(endpoint, EC2, &["DescribeVolumesModifications"]), EC2, &CLAIMS),
-        false => endpoint,
-    }
+    changes(endpoint, EC2, &operations)
 }

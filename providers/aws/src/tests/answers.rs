@@ -7,9 +7,7 @@ use aerostat_sdk::{
 };
 use serde_json::Value;
 
-use crate::api::ec2::instances;
 use crate::api::ec2::subnets::{self, Subnet};
-use crate::api::ec2::volumes::{self, EbsAttachment, EbsVolume};
 use crate::api::elbv2::listeners::{self, Listener};
 use crate::api::elbv2::load_balancers::{self, AnyLoadBalancer};
 use crate::api::elbv2::tags;
@@ -30,7 +28,6 @@ fn cloud() -> Host {
             "DescribeVpcs" => "vpc",
             "DescribeRouteTables" => "route-tables",
             "DescribeVolumes" => "volumes",
-            "DescribeVolumesModifications" => "volume-changes",
             "DescribeSubnets" => "subnets",
             "DescribeLoadBalancers" => "load-balancers",
             "DescribeListeners" => "listeners",
@@ -114,33 +111,6 @@ fn a_volume_is_read() {
     };
     let place = Topology::new(Some("us-east-1".to_owned()), ["us-east-1b"]);
     assert_eq!(cloud().run(|| Aws::get_topology(&volume)), Ok(Some(place)));
-}
-
-#[test]
-fn a_volume_is_read_with_all_that_a_claim_needs() {
-    let found = cloud().run(|| volumes::by_ids(&["vol-1"])).unwrap();
-    let since = "2026-08-20T09:30:12.000Z";
-    let attachment = EbsAttachment {
-        instance: "i-1".to_owned(),
-        device: "/dev/xvdaa".to_owned(),
-        state: "attaching".to_owned(),
-        since: since.to_owned(),
-    };
-    assert_eq!(attachment.age(1_787_218_212 + 90), 90);
-    let tags = [("CSIVolumeName", "pvc-1"), ("Name", "a & b")].map(|(key, it)| (key.to_owned(), it.to_owned()));
-    let expected = EbsVolume {
-        id: "vol-1".to_owned(),
-        zone: "us-east-1b".to_owned(),
-        gibibytes: 8,
-        state: "in-use".to_owned(),
-        attachments: vec![attachment],
-        tags: tags.into(),
-    };
-    assert_eq!(found, [expected]);
-    let last = cloud().run(|| volumes::modification("vol-1")).unwrap().unwrap();
-    assert_eq!((&*last.state, &*last.since, &*last.why), ("optimizing", "2026-08-20T10:30:12.000Z", ""));
-    let devices = cloud().run(|| instances::devices("i-0123456789abcdef0")).unwrap().unwrap();
-    assert!(devices.iter().eq(["/dev/xvda"]), "{devices:?}");
 }
 
 const ARN: &str = "arn:aws:elasticloadbalancing:us-east-1:123456789012:";

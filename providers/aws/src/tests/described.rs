@@ -8,13 +8,7 @@ use crate::Aws;
 
 #[test]
 fn it_describes_its_endpoints() {
-    for volumes in ["false", "true"] {
-        describes_its_endpoints(&settings().setting("volumes", volumes));
-    }
-}
-
-fn describes_its_endpoints(host: &Host) {
-    let description = host.run(Aws::describe).unwrap();
+    let description = settings().run(Aws::describe).unwrap();
     assert_eq!((&*description.name, description.get_batch_size, description.list_page_size), ("aws", 200, 1_000));
     assert_eq!(description.provider_id_prefixes, ["aws://", ""]);
     let services = [
@@ -32,11 +26,10 @@ fn describes_its_endpoints(host: &Host) {
             let begins =
                 |words: &[&str]| rule.operations.iter().all(|it| words.iter().any(|word| it.starts_with(word)));
             assert_eq!(rule.effect == Effect::Read, begins(&["Describe"]), "{:?}", rule.operations);
-            let whole = ["LoadBalancer", "SecurityGroup", "Volume"];
+            let whole = ["LoadBalancer", "SecurityGroup"];
             let are = |verb: &str| rule.operations.iter().all(|it| whole.iter().any(|of| *it == format!("{verb}{of}")));
             assert_eq!(rule.effect == Effect::Delete, are("Delete"), "{:?}", rule.operations);
-            // A volume that has grown does not shrink.
-            assert_eq!(rule.effect == Effect::Write, are("Create") || are("Modify"), "{:?}", rule.operations);
+            assert_eq!(rule.effect == Effect::Write, are("Create"), "{:?}", rule.operations);
             let takes_away = ["Delete", "Deregister", "Detach", "Revoke", "Apply", "Set"];
             assert!(rule.effect != Effect::Detach || begins(&takes_away), "{:?}", rule.operations);
             let may_take =
@@ -60,8 +53,6 @@ fn settings_that_cannot_work_are_refused_at_load() {
         ("loadBalancers.sharedHealthProbePort", "0", "one port, a whole number from 1 to 65535"),
         ("loadBalancers.sharedHealthProbePath", "healthz", "a path that begins with /"),
         ("routeTable", "main", "the id of a route table such as rtb-0123456789abcdef0"),
-        ("volumes", "yes", "true or false"),
-        ("createAgainAfter", "2h", "between 1s and 1h"),
     ] {
         let refused = settings().setting(name, value).run(Aws::describe).unwrap_err();
         assert_eq!(refused, Error::invalid(format_args!("setting {name}: {value:?} is not {allowed}")));

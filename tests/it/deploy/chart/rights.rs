@@ -120,7 +120,7 @@ fn controllers_of_volumes_have_their_roles_where_they_are_on() {
     let of_volumes =
         [ControllerName::VolumeProvisioner, ControllerName::VolumeAttacher, ControllerName::VolumeExpander];
     let hetzner = [&HETZNER[..], &of_volumes].concat();
-    for (cloud, known) in [("aws", &hetzner[..]), ("digitalocean", &DIGITALOCEAN[..]), ("hetzner", &hetzner[..])] {
+    for (cloud, known) in [("digitalocean", &DIGITALOCEAN[..]), ("hetzner", &hetzner[..])] {
         for choice in 0_u32..1 << of_volumes.len() {
             let [provisions, attaches, expands] = [0, 1, 2].map(|at| (choice >> at) & 1 == 1);
             let controllers = json!({

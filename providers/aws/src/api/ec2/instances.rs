@@ -1,6 +1,5 @@
 //! Instances (`DescribeInstances`).
 
-use aerostat_sdk::SortedSet;
 use aerostat_sdk::sorted::sort_by;
 
 use super::{FILTER_VALUES, pages};
@@ -75,14 +74,6 @@ pub(crate) fn page(cluster: &ClusterMarks, by: By, token: Option<&str>, size: u3
 /// The instances with these ids, at most 200, in whatever state and with whatever tags. Of an id that is unknown there is none.
 pub(crate) fn by_ids(ids: &[&str]) -> Result<Vec<Ec2Instance>, AwsRefusal> {
     all(&EC2.action("DescribeInstances").filter("instance-id", ids))
-}
-
-/// The names of the devices that an instance has; `None`, if there is no such instance.
-pub(crate) fn devices(id: &str) -> Result<Option<SortedSet<String>>, AwsRefusal> {
-    let mut found = None;
-    let form = EC2.action("DescribeInstances").filter("instance-id", [id]);
-    EC2.each(form, &PATH, |it| found = Some(it.each("blockDeviceMapping", "deviceName").into_iter().collect()))?;
-    Ok(found)
 }
 
 /// The instances with these private DNS names that exist, whoever's they are.
