@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_the_values_taken_that_is_not_allowed_is_the_error() {
+    fn the_first_value_taken_that_is_refused_is_the_error() {
         let check = |size: &str, zone: &str| {
             let service = LoadBalancer::of("default", "web", "uid").with_annotation(SIZE.name, size);
             let service = service.with_annotation(ZONE.name, zone);

@@ -434,7 +434,6 @@ fn a_memo_of_another_program_stops_a_creation() {
     }
 }
 
-/// Cases: csi 25
 #[test]
 fn a_creation_has_another_number_once_one_is_spent() {
     let cloud = SimulatedCloud::new(Disks::<false> { spent: 2, ..Disks::default() }).shared();
@@ -459,7 +458,6 @@ fn a_creation_has_another_number_once_one_is_spent() {
     assert_eq!(told, ["VolumeTokenSpent"; 2]);
 }
 
-/// Cases: csi 61
 #[test]
 fn a_volume_that_stalls_on_its_way_is_told_and_let_go() {
     let disk = json!({ "size": 1, "mark": "", "at": "m-1", "stalled": "it is attaching for 90 s" });

@@ -23,6 +23,7 @@ use super::{ATTACHMENT, VOLUME, VolumeAttacher};
 use crate::cloud_call::{CALL, late};
 use crate::error::{BackOff, Pause, chain};
 use crate::events::reference;
+use crate::migrated;
 use crate::node_fields;
 use crate::object::answer;
 use crate::volume_error::{self, Error, LAG};
@@ -370,7 +371,10 @@ impl VolumeAttacher {
         });
         let patch = Patch::Merge(json!({ "metadata": metadata }));
         match answer(self.plain_volume_api.patch(&volume.name_any(), &PatchParams::default(), &patch)).await {
-            Ok(written) => Ok(AttachProgress::Changed(Changed::Volume(Arc::new(written)))),
+            Ok(written) => {
+                let volume = migrated::volume(written, &self.cloud.description());
+                Ok(AttachProgress::Changed(Changed::Volume(Arc::new(volume))))
+            }
             Err(error) if error.is_gone() => Ok(AttachProgress::Later(LAG)),
             Err(source) => Err(Error::Write { what: "the finalizer of the PersistentVolume", source }),
         }

@@ -140,16 +140,19 @@ async fn adv_117_no_guest_asks_iam_or_the_metadata_service() {
         assert!(matches!(&answer, Err(SendError::Denied(text)) if text.contains("E-EGRESS-HEADER")), "{answer:?}");
     }
     for path in [
-        ["v2", "identity", "token"].as_slice(),
-        &["v2", "Identity", "v1", "Token"],
-        &["v2", "identity", "v1", "iam_tokens"],
-        &["v2", "instance_identity", "v1", "token"],
-        &["v2", "instance_identity", "v1", "iam_token"],
+        ["identity", "token"].as_slice(),
+        &["Identity", "v1", "Token"],
+        &["identity", "v1", "iam_tokens"],
+        &["instance_identity", "v1", "token"],
+        &["instance_identity", "v1", "iam_token"],
     ] {
-        let write = Mode::Write { deletes: 1 };
-        for (mode, method) in [(Mode::Read, Method::Get), (write, Method::Post), (write, Method::Put)] {
+        // Each where the endpoint's rules allow the method.
+        for (mode, method, below) in [
+            (Mode::Read, Method::Get, ["v2"].as_slice()),
+            (Mode::Write { deletes: 1 }, Method::Post, &["v2", "load_balancers"]),
+        ] {
             let call = CallId { provider: "test".into(), function: "ensure", id: 1 };
-            let answer = egress.open(call, mode).send(testing::request(method, path)).await;
+            let answer = egress.open(call, mode).send(testing::request(method, &[below, path].concat())).await;
             assert!(matches!(&answer, Err(SendError::Denied(text)) if text.contains("asks for a token")), "{answer:?}");
         }
     }
