@@ -2,9 +2,11 @@
 
 use anyhow::{Result, bail};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Event, Node, PersistentVolume, PersistentVolumeClaim, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Event, Node, PersistentVolume, PersistentVolumeClaim, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use k8s_openapi::api::storage::v1::{CSINode, StorageClass, VolumeAttachment};
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
@@ -21,8 +23,8 @@ const OWN: [&str; 4] = [
     "kubernetes",
 ];
 
-/// Deletes what tests leave behind: webhooks, nodes, claims, volumes, their classes, services, leases, ConfigMaps, events, where an
-/// API server is, and the roles of single clouds.
+/// Deletes what tests leave behind: webhooks, nodes, claims, volumes, their classes, services, leases, ConfigMaps, events, Deployments, disruption
+/// budgets, where an API server is, Helm's releases, and the roles of single clouds.
 ///
 /// Only the metadata of objects is read: a test may have written what no type of ours can read.
 pub(super) async fn reset(admin: &Client) -> Result<()> {
@@ -37,6 +39,9 @@ pub(super) async fn reset(admin: &Client) -> Result<()> {
     everywhere::<Lease>(admin).await?;
     everywhere::<ConfigMap>(admin).await?;
     everywhere::<Event>(admin).await?;
+    everywhere::<Deployment>(admin).await?;
+    everywhere::<PodDisruptionBudget>(admin).await?;
+    releases(admin).await?;
     // No API server of a test writes its own: what is there is a test's.
     let slices = ApiResource::erase::<EndpointSlice>(&());
     let own: Api<DynamicObject> = Api::namespaced_with(admin.clone(), "default", &slices);
@@ -60,6 +65,17 @@ async fn everywhere<K: Resource<DynamicType = ()>>(admin: &Client) -> Result<()>
     let gone = wait::within(wait::DEADLINE, async || left(&all).await.ok().filter(Vec::is_empty));
     if gone.await.is_none() {
         bail!("cannot delete all {}", kind.plural);
+    }
+    Ok(())
+}
+
+/// Lets Helm forget what it has installed.
+async fn releases(admin: &Client) -> Result<()> {
+    let kind = ApiResource::erase::<Secret>(&());
+    let all: Api<DynamicObject> = Api::all_with(admin.clone(), &kind);
+    for object in all.list(&ListParams::default().labels("owner=helm")).await?.items {
+        let namespace = object.namespace().unwrap_or_default();
+        delete(&Api::namespaced_with(admin.clone(), &namespace, &kind), &object).await?;
     }
     Ok(())
 }

@@ -37,7 +37,10 @@ pub(super) fn list(world: &World, pairs: AcsPairs<'_>) -> Result<Answer, Refused
             && addresses.as_ref().is_none_or(|all| all.iter().any(|it| it == private))
             && vpc.is_none_or(|vpc| machine["VpcAttributes"]["VpcId"] == *vpc)
     };
-    let found: Vec<Value> = world.instances.all().filter(|(_, it)| is_asked(it)).map(|(_, it)| it.clone()).collect();
+    let mut found: Vec<Value> =
+        world.instances.all().filter(|(_, it)| is_asked(it)).map(|(_, it)| it.clone()).collect();
+    // A mark of the simulation, which no answer shows.
+    found.iter_mut().filter_map(Value::as_object_mut).for_each(|it| drop(it.remove("_unlisted")));
     let page = listing::by_token(pairs, found, "MaxResults", (10, 100))?;
     Ok(paged("Instances", "Instance", page))
 }
