@@ -21,8 +21,9 @@
 //! ```
 //!
 //! A struct is read in the order of its fields, each looked for by its name, and the last of two with one name counts. So a field has one
-//! name: with serde's `alias` tests end in a panic. A field that is missing and may be null is read
-//! as null is, also where it has another default.
+//! name: with serde's `alias` a struct is not read, and `deny_unknown_fields` denies nothing. A field that is missing and may be null is read
+//! as null is, also where it has another default. A type of its own visitor has to have `visit_seq`, and an enum with `tag` and `content`
+//! both fields in each case.
 //!
 //! Where all fields of an object are like that, [`sparse`] removes them from its JSON, and `#[serde(default)]` fills them in.
 

@@ -178,12 +178,10 @@ impl<'de> Deserializer<'de> for &'de Tree<'de> {
         match self {
             Tree::Object(fields) => {
                 let mut members = Members::new(fields, names);
-                let read = visitor.visit_seq(&mut members).map_err(|error| members.failure(error));
-                debug_assert!(
-                    read.is_err() || members.names.len() == 0,
-                    "a struct whose fields have further names, by serde's alias, cannot be read"
-                );
-                read
+                match visitor.visit_seq(&mut members) {
+                    Ok(_) if members.names.len() > 0 => Err(members.further_name()),
+                    read => read.map_err(|error| members.failure(error)),
+                }
             }
             _ => Err(self.wrong(&visitor)),
         }

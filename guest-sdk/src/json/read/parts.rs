@@ -80,6 +80,12 @@ impl<'de> Members<'de> {
         Some(found.unwrap_or(ABSENT))
     }
 
+    /// The error of a struct that has more names than fields.
+    #[cold]
+    pub(super) fn further_name(&self) -> JsonError {
+        JsonError::custom(format_args!("a field has a further name by serde's alias, near `{}`", self.name))
+    }
+
     /// The error, with the field that it is in. Where one without a default is missing, a struct says that too few fields follow.
     #[cold]
     pub(super) fn failure(&self, error: JsonError) -> JsonError {

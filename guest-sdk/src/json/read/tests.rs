@@ -197,3 +197,17 @@ fn a_missing_field_that_may_be_null_is_as_null_is() {
     }
     assert_eq!(Tree::parse(b"{}").unwrap().read(), Ok(Sized { size: 0, zone: None }));
 }
+
+/// Beside another one that its type allows at the place of the further name.
+#[test]
+fn a_field_with_a_further_name_is_an_error() {
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Renamed {
+        #[serde(default, alias = "title")]
+        name: String,
+        #[serde(default)]
+        owner: String,
+    }
+    let error = json::read::<Renamed>(&json!({ "name": "a", "owner": "b" })).unwrap_err();
+    assert_eq!(error.to_string(), "a field has a further name by serde's alias, near `title`");
+}

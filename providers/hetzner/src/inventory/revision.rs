@@ -57,6 +57,9 @@ const READ: [&str; 48] = [
     "use_private_ip",
 ];
 
+/// Within a target of this list, the machines that a choice of machines has come to.
+const CHOSEN: &str = "targets";
+
 /// A revision of the fields that `ensure` compares, as a list shows them: nothing of it changes by itself. Where TLS ends at the
 /// load balancer there is none:
 /// which certificate has a name is not told by it.
@@ -77,7 +80,8 @@ fn keep_read(value: &mut Value, within: &str) {
     match value {
         Value::Object(fields) => {
             for (name, mut value) in std::mem::take(fields) {
-                if name != within && READ.contains(&name.as_str()) {
+                let is_choice = name == CHOSEN && within == CHOSEN;
+                if !is_choice && READ.contains(&name.as_str()) {
                     keep_read(&mut value, &name);
                     fields.insert(name, value);
                 }

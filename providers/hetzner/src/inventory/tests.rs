@@ -87,6 +87,8 @@ fn a_revision_changes_with_what_was_set_and_not_with_health() {
     assert_ne!(revision(&|it| it["public_net"]["ipv4"]["dns_ptr"] = json!("lb.example.com")), before);
     assert_ne!(revision(&|it| it["services"][0]["health_check"]["retries"] = json!(9)), before);
     assert_ne!(revision(&|it| it["targets"][0]["server"]["id"] = json!(9)), before);
+    let address = |ip: &str| revision(&|it| it["targets"][0] = json!({ "type": "ip", "ip": { "ip": ip } }));
+    assert_ne!(address("203.0.113.1"), address("203.0.113.7"));
     assert_ne!(revision(&|it| it["services"][0]["destination_port"] = json!(9)), before);
     assert_ne!(revision(&|it| it["protection"]["delete"] = json!(true)), before);
     let secure = revision(&|balancer| {
