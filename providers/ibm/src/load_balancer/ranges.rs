@@ -13,7 +13,8 @@ use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, Result};
 use serde_json::json;
 
 use super::annotations::SECURITY_GROUPS;
-use super::{names, rules};
+use super::names;
+use super::rules::{self, LackingRule};
 use crate::api::load_balancers::{VpcBalancer, VpcGroupReference};
 use crate::api::security_groups::{self as api, EVERYWHERE, VpcRule, VpcSecurityGroup};
 use crate::api::{VpcId, may_be_there, vpcs};
@@ -134,7 +135,8 @@ impl OwnGroup<'_> {
                 None => extra.push(api::remove_rule(&group.id, &live.id)),
             }
         }
-        let lacking = desired.iter().filter(|it| !seen.contains(it)).map(|it| api::add_rule(&group.id, it));
+        let lacking =
+            desired.iter().filter(|it| !seen.contains(it)).map(|it| LackingRule::new(api::add_rule(&group.id, it)));
         rules::write(group, lacking, extra.into_iter())
     }
 

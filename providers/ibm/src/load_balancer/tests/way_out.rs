@@ -82,6 +82,44 @@ fn rules_of_a_full_group_make_room_for_each_other() {
 }
 
 #[test]
+fn rules_of_a_changed_protocol_replace_those_of_before() {
+    let played = with_rules(&[]);
+    let mut service = network::network(Protocol::Tcp).with_annotation(format!("{PREFIX}{OUTBOUND}"), "80");
+    assert_eq!(played.settle(&mut service), ["POST ", RULES]);
+    service.ports[0].protocol = Protocol::Udp;
+    service = service.with_annotation(format!("{PREFIX}vpc-health-check-udp"), "30100");
+    let written = played.settle(&mut service);
+    let [.., gone, made] = &written[..] else { panic!("{written:?}") };
+    let is_removal = gone.starts_with("DELETE vpc /security_groups/r006-nodes/rules/");
+    assert!(is_removal && made == RULES, "the name is free first: {written:?}");
+    assert_eq!(played.bodies().last().unwrap()["protocol"], "udp");
+    assert_eq!(names(&played), ["80-169-48-0-1"]);
+    assert_eq!(played.settle(&mut service), [""; 0]);
+}
+
+#[test]
+fn rules_of_ours_that_somebody_changed_are_made_anew() {
+    let own = format!("{MARK}80-169-48-0-1");
+    let mut narrow = rule(&own, "169.48.0.1");
+    narrow["local"] = json!({ "address": "10.240.0.1" });
+    let mut other_port = rule(&own, "169.48.0.1");
+    (other_port["port_min"], other_port["port_max"]) = (json!(443), json!(443));
+    let gone = "DELETE vpc /security_groups/r006-nodes/rules/rule-x0";
+    for (there, ports, written, left) in [
+        (&narrow, "80", &["POST ", gone, RULES][..], &["80-169-48-0-1"][..]),
+        (&rule(&own, "169.48.9.9"), "80", &["POST ", gone, RULES], &["80-169-48-0-1"]),
+        // Another rule that is wanted has the name: it comes back with its own.
+        (&other_port, "80,443", &["POST ", gone, RULES, RULES], &["80-169-48-0-1", "443-169-48-0-1"]),
+    ] {
+        let played = with_rules(&[there.clone(), rule("by-hand", "192.0.2.1")]);
+        let mut service = annotated(OUTBOUND, ports).with_port(Port::new(Protocol::Tcp, 443, 30_443));
+        assert_eq!(played.settle(&mut service), written);
+        assert_eq!(names(&played), [&["by-hand"][..], left].concat());
+        assert_eq!(played.settle(&mut service), [""; 0]);
+    }
+}
+
+#[test]
 fn rule_for_a_part_of_the_nodes_is_not_enough() {
     let mut narrow = rule("by-hand", "169.48.0.1");
     narrow["local"] = json!({ "address": "10.240.0.1" });
