@@ -79,17 +79,28 @@ impl WayOut<'_> {
         self.put_right(&group, &desired)
     }
 
-    /// Takes the Service's rules away.
+    /// Takes the Service's rules out of the nodes' group.
     ///
     /// # Errors
     ///
     /// Whatever the cloud answered.
     pub(super) fn delete(&self) -> Result<Deletion> {
         let Some(group) = self.group.map_or(Ok(None), api::find)? else { return Ok(Deletion::Done) };
-        Ok(match self.put_right(&group, &[])? {
-            None => Deletion::Done,
-            Some(Change::Done(why) | Change::Busy(why)) => Deletion::pending(self.service.status(), SOON, why),
-        })
+        self.delete_from(&[group])
+    }
+
+    /// Takes the Service's rules out of these groups: one that was the nodes' by the setting of before has some, too.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the cloud answered.
+    pub(super) fn delete_from(&self, groups: &[VpcSecurityGroup]) -> Result<Deletion> {
+        for group in groups {
+            if let Some(Change::Done(why) | Change::Busy(why)) = self.put_right(group, &[])? {
+                return Ok(Deletion::pending(self.service.status(), SOON, why));
+            }
+        }
+        Ok(Deletion::Done)
     }
 
     /// The beginning of the names of the Service's rules.

@@ -37,9 +37,13 @@ pub(super) fn life() -> Vec<testing::Request> {
     played.host.sent()
 }
 
-/// The names of the group's rules.
+/// The names of the rules in the nodes' group.
 fn names(played: &Played) -> Vec<String> {
-    let rules = played.cloud.borrow_mut().cloud().groups[0]["rules"].clone();
+    names_in(played, 0)
+}
+
+fn names_in(played: &Played, group: usize) -> Vec<String> {
+    let rules = played.cloud.borrow_mut().cloud().groups[group]["rules"].clone();
     rules.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap().replace(MARK, "")).collect()
 }
 
@@ -69,6 +73,40 @@ fn rules_of_an_address_of_before_go() {
     service.annotations.clear();
     assert_eq!(played.settle(&mut service), [""; 0]);
     assert_eq!(names(&played), ["by-hand"]);
+}
+
+#[test]
+fn rules_in_a_group_of_before_go_with_the_service() {
+    for is_another in [true, false] {
+        let played = with_rules(&[rule("by-hand", "192.0.2.1")]);
+        let other = json!({ "id": "r006-other", "name": "kube-c2", "rules": [] });
+        played.cloud.borrow_mut().cloud().groups.push(other);
+        let mut service = annotated(OUTBOUND, "80");
+        played.settle(&mut service);
+        let mut later = played.again();
+        if is_another {
+            later = later.with(SETTING, "r006-other");
+            assert_eq!(later.settle(&mut service), ["POST vpc /security_groups/r006-other/rules"]);
+        }
+        assert_eq!(names(&later), ["by-hand", "80-169-48-0-1"]);
+        let deleted = later.gone(&service);
+        let is_in = |group: &str| deleted.iter().filter(|it| it.contains(group)).count();
+        assert_eq!((is_in("r006-nodes"), is_in("r006-other")), (1, usize::from(is_another)), "{deleted:?}");
+        assert_eq!((names(&later), names_in(&later, 1)), (vec!["by-hand".to_owned()], Vec::new()));
+    }
+}
+
+#[test]
+fn deletions_read_the_list_of_groups_once_a_call() {
+    let played = with_rules(&[]);
+    let mut service = annotated(OUTBOUND, "80");
+    played.settle(&mut service);
+    played.gone(&service);
+    let before = played.host.requests().len();
+    assert_eq!(played.host.run(|| Ibm::delete(&service)), Ok(Deletion::Done));
+    let asked: Vec<String> = played.host.requests()[before..].iter().map(|it| plain(it)).collect();
+    let of_groups: Vec<&String> = asked.iter().filter(|it| it.contains("/security_groups")).collect();
+    assert_eq!(of_groups.len(), 2, "the nodes' group by its id, and all: {asked:?}");
 }
 
 #[test]
