@@ -18,7 +18,7 @@ provider:
     - ibm-cloud.kubernetes.io/zone
   {{- include "aerostat.settings" . | nindent 2 }}
     # resourceGroupID: ID-OF-THE-GROUP     of new load balancers, if it is not the account's default
-    # g2ResourceGroupName: NAME-OF-THE-GROUP   the same by its name: with the endpoint resource-manager below
+    # g2ResourceGroupName: NAME-OF-THE-GROUP   the same by its name: with the endpoint resource-manager below, over the internet
     # allowedSecurityGroups: clients-*     which groups authors of Services may name; none is the default
     # sourceRangeGroups: "true"            source ranges become security groups
     # outboundSecurityGroup: ID-OF-THE-GROUP   of the nodes, for vpc-allow-outbound-traffic

@@ -46,11 +46,7 @@ impl LoadBalancers for Ibm {
             Some(_) => {
                 let call = IbmCall::of(unwanted)?;
                 match backend::delete(&call)? {
-                    Deletion::Done => match call.way_out().delete()? {
-                        // Ranges that the Service had once left a group behind, as the setting did that is off by now.
-                        Deletion::Done => call.own_group().delete(),
-                        other => Ok(other),
-                    },
+                    Deletion::Done => call.delete_in_groups(),
                     other => Ok(other),
                 }
             }
@@ -91,6 +87,21 @@ impl<'a> IbmCall<'a> {
     /// The way out from nodes to the load balancer.
     fn way_out(&self) -> WayOut<'_> {
         WayOut { service: self.service, group: self.settings.outbound_group.as_deref() }
+    }
+
+    /// Takes away what a Service whose load balancer is gone has in security groups, whatever it and the settings say by now: ranges that it had
+    /// once left a group behind, and another group of nodes left rules in the one of before. The list is read once, for all of them.
+    fn delete_in_groups(&self) -> Result<Deletion> {
+        // Read by its id: the list may show its rules late.
+        match self.way_out().delete()? {
+            Deletion::Done => {}
+            other => return Ok(other),
+        }
+        let groups = api::security_groups::all(&self.vpc)?;
+        match self.way_out().delete_from(&groups)? {
+            Deletion::Done => self.own_group().delete(&groups),
+            other => Ok(other),
+        }
     }
 
     /// The load balancer as the Service asks for it, beside the one that there is.

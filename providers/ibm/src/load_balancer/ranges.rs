@@ -13,7 +13,8 @@ use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, Result};
 use serde_json::json;
 
 use super::annotations::SECURITY_GROUPS;
-use super::{names, rules};
+use super::names;
+use super::rules::{self, LackingRule};
 use crate::api::load_balancers::{VpcBalancer, VpcGroupReference};
 use crate::api::security_groups::{self as api, EVERYWHERE, VpcRule, VpcSecurityGroup};
 use crate::api::{VpcId, may_be_there, vpcs};
@@ -134,7 +135,8 @@ impl OwnGroup<'_> {
                 None => extra.push(api::remove_rule(&group.id, &live.id)),
             }
         }
-        let lacking = desired.iter().filter(|it| !seen.contains(it)).map(|it| api::add_rule(&group.id, it));
+        let lacking =
+            desired.iter().filter(|it| !seen.contains(it)).map(|it| LackingRule::new(api::add_rule(&group.id, it)));
         rules::write(group, lacking, extra.into_iter())
     }
 
@@ -222,14 +224,15 @@ impl OwnGroup<'_> {
         Ok(group.id)
     }
 
-    /// Takes the group of a Service away whose load balancer is gone. It is done once it is not listed any more. What the Service and the setting
-    /// say by now tells nothing of what they said before: the list is read once for every Service.
+    /// Takes the group of a Service away whose load balancer is gone. It is done once it is not among these, the groups of the
+    /// VPC, any more.
     ///
     /// # Errors
     ///
     /// Whatever the cloud answered.
-    pub(super) fn delete(&self) -> Result<Deletion> {
-        let Some(group) = api::named(self.vpc, &self.name())? else { return Ok(Deletion::Done) };
+    pub(super) fn delete(&self, groups: &[VpcSecurityGroup]) -> Result<Deletion> {
+        let name = self.name();
+        let Some(group) = groups.iter().find(|it| it.name == name) else { return Ok(Deletion::Done) };
         let why = match api::delete(&group.id).change_or_gone()? {
             Change::Done(()) => format!("the cloud deletes security group {}", group.name),
             Change::Busy(why) => why,

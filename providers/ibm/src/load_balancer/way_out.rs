@@ -11,7 +11,7 @@ use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, Result, SortedSet};
 
 use super::annotations::{IP_TYPE, OUTBOUND};
 use super::ranges::SOON;
-use super::rules;
+use super::rules::{self, LackingRule};
 use crate::api::load_balancers::VpcBalancer;
 use crate::api::security_groups::{self as api, LiveVpcRule, NamedVpcRule, VpcRule, VpcSecurityGroup};
 use crate::settings::balancers::OUTBOUND_GROUP;
@@ -79,17 +79,28 @@ impl WayOut<'_> {
         self.put_right(&group, &desired)
     }
 
-    /// Takes the Service's rules away.
+    /// Takes the Service's rules out of the nodes' group.
     ///
     /// # Errors
     ///
     /// Whatever the cloud answered.
     pub(super) fn delete(&self) -> Result<Deletion> {
         let Some(group) = self.group.map_or(Ok(None), api::find)? else { return Ok(Deletion::Done) };
-        Ok(match self.put_right(&group, &[])? {
-            None => Deletion::Done,
-            Some(Change::Done(why) | Change::Busy(why)) => Deletion::pending(self.service.status(), SOON, why),
-        })
+        self.delete_from(&[group])
+    }
+
+    /// Takes the Service's rules out of these groups: one that was the nodes' by the setting of before has some, too.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the cloud answered.
+    pub(super) fn delete_from(&self, groups: &[VpcSecurityGroup]) -> Result<Deletion> {
+        for group in groups {
+            if let Some(Change::Done(why) | Change::Busy(why)) = self.put_right(group, &[])? {
+                return Ok(Deletion::pending(self.service.status(), SOON, why));
+            }
+        }
+        Ok(Deletion::Done)
     }
 
     /// The beginning of the names of the Service's rules.
@@ -97,13 +108,20 @@ impl WayOut<'_> {
         format!("kube-{}-", self.service.owner.uid.replace('-', ""))
     }
 
+    /// A rule that is to be made and whose name another one has takes its place: so it is where the Service's protocol changes, and where
+    /// somebody has changed one of ours.
     fn put_right(&self, group: &VpcSecurityGroup, desired: &[NamedVpcRule]) -> Result<Option<Change<String>>> {
         let mark = self.mark();
         let is_there = |it: &&NamedVpcRule| group.rules.iter().any(|live| live.is(&it.rule));
-        let is_extra =
-            |live: &&LiveVpcRule| live.name.starts_with(&mark) && desired.iter().all(|it| !live.is(&it.rule));
-        let lacking = desired.iter().filter(|it| !is_there(it)).map(|it| api::add_rule(&group.id, it));
-        let extra = group.rules.iter().filter(is_extra).map(|it| api::remove_rule(&group.id, &it.id));
-        rules::write(group, lacking, extra)
+        let lacking: Vec<&NamedVpcRule> = desired.iter().filter(|it| !is_there(it)).collect();
+        let is_replaced = |live: &LiveVpcRule| lacking.iter().any(|it| it.name == live.name);
+        let is_wanted = |live: &LiveVpcRule| desired.iter().any(|it| live.is(&it.rule));
+        let is_extra = |live: &&LiveVpcRule| live.name.starts_with(&mark) && !is_wanted(live) && !is_replaced(live);
+        let remove = |live: &LiveVpcRule| api::remove_rule(&group.id, &live.id);
+        let adding = lacking.iter().map(|rule| LackingRule {
+            instead_of: group.rules.iter().find(|live| live.name == rule.name).map(remove),
+            add: api::add_rule(&group.id, rule),
+        });
+        rules::write(group, adding, group.rules.iter().filter(is_extra).map(remove))
     }
 }

@@ -206,6 +206,10 @@ impl FakeVpc {
                 if self.groups[at]["rules"].as_array().unwrap().len() >= self.most_rules {
                     return error(400, "over_quota");
                 }
+                let has_name = |it: &Value| it["name"].is_string() && it["name"] == body["name"];
+                if self.groups[at]["rules"].as_array().unwrap().iter().any(has_name) {
+                    return error(409, "not_unique");
+                }
                 body["id"] = self.id("rule").into();
                 self.groups[at]["rules"].as_array_mut().unwrap().push(body.clone());
                 reply(201, body)

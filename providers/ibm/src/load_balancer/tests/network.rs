@@ -5,7 +5,7 @@ use aerostat_sdk::ExternalTrafficPolicy;
 use super::*;
 
 /// A Service of this protocol with a network load balancer in the first zone.
-fn network(protocol: Protocol) -> LoadBalancer {
+pub(super) fn network(protocol: Protocol) -> LoadBalancer {
     let mut service = annotated("enable-features", "nlb").with_annotation(format!("{PREFIX}zone"), "us-south-1");
     service.ports[0].protocol = protocol;
     for node in &mut service.nodes {

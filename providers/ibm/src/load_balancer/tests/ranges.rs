@@ -19,12 +19,12 @@ impl Played {
         self.cloud.borrow_mut().cloud().groups_of("lb-1")
     }
 
-    /// A process of another setting before the same cloud.
-    fn again(&self, setting: &str) -> Self {
+    /// A process with the usual settings before the same cloud.
+    pub(super) fn again(&self) -> Self {
         let Self { cloud, .. } = self;
         let settings = testing::FakeCloud::settings(cloud.borrow_mut().cloud());
         let host = settings.into_iter().fold(Host::of(cloud), |it, (name, value)| it.setting(name, value));
-        Self { host, cloud: SharedCloud::clone(cloud) }.with(SETTING, setting)
+        Self { host, cloud: SharedCloud::clone(cloud) }
     }
 
     /// Lists show later what is made from here on, and one of the requests goes wrong.
@@ -200,7 +200,7 @@ fn a_setting_that_is_turned_off_takes_groups_away() {
     let played = Played::new(FakeVpc::default()).with(SETTING, "true");
     let mut service = ranged(&["10.0.0.0/8"]);
     played.settle(&mut service);
-    let off = played.again("false");
+    let off = played.again().with(SETTING, "false");
     let written = off.settle(&mut service);
     assert_eq!(written.len(), 2, "{written:?}");
     assert_eq!(off.groups(), [json!({ "id": "r006-usual" })], "nobody is shut out any more");

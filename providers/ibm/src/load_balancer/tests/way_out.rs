@@ -37,9 +37,13 @@ pub(super) fn life() -> Vec<testing::Request> {
     played.host.sent()
 }
 
-/// The names of the group's rules.
+/// The names of the rules in the nodes' group.
 fn names(played: &Played) -> Vec<String> {
-    let rules = played.cloud.borrow_mut().cloud().groups[0]["rules"].clone();
+    names_in(played, 0)
+}
+
+fn names_in(played: &Played, group: usize) -> Vec<String> {
+    let rules = played.cloud.borrow_mut().cloud().groups[group]["rules"].clone();
     rules.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap().replace(MARK, "")).collect()
 }
 
@@ -72,6 +76,40 @@ fn rules_of_an_address_of_before_go() {
 }
 
 #[test]
+fn rules_in_a_group_of_before_go_with_the_service() {
+    for is_another in [true, false] {
+        let played = with_rules(&[rule("by-hand", "192.0.2.1")]);
+        let other = json!({ "id": "r006-other", "name": "kube-c2", "rules": [] });
+        played.cloud.borrow_mut().cloud().groups.push(other);
+        let mut service = annotated(OUTBOUND, "80");
+        played.settle(&mut service);
+        let mut later = played.again();
+        if is_another {
+            later = later.with(SETTING, "r006-other");
+            assert_eq!(later.settle(&mut service), ["POST vpc /security_groups/r006-other/rules"]);
+        }
+        assert_eq!(names(&later), ["by-hand", "80-169-48-0-1"]);
+        let deleted = later.gone(&service);
+        let is_in = |group: &str| deleted.iter().filter(|it| it.contains(group)).count();
+        assert_eq!((is_in("r006-nodes"), is_in("r006-other")), (1, usize::from(is_another)), "{deleted:?}");
+        assert_eq!((names(&later), names_in(&later, 1)), (vec!["by-hand".to_owned()], Vec::new()));
+    }
+}
+
+#[test]
+fn deletions_read_the_list_of_groups_once_a_call() {
+    let played = with_rules(&[]);
+    let mut service = annotated(OUTBOUND, "80");
+    played.settle(&mut service);
+    played.gone(&service);
+    let before = played.host.requests().len();
+    assert_eq!(played.host.run(|| Ibm::delete(&service)), Ok(Deletion::Done));
+    let asked: Vec<String> = played.host.requests()[before..].iter().map(|it| plain(it)).collect();
+    let of_groups: Vec<&String> = asked.iter().filter(|it| it.contains("/security_groups")).collect();
+    assert_eq!(of_groups.len(), 2, "the nodes' group by its id, and all: {asked:?}");
+}
+
+#[test]
 fn rules_of_a_full_group_make_room_for_each_other() {
     let played = with_rules(&[rule(&format!("{MARK}80-169-48-9-9"), "169.48.9.9")]);
     played.cloud.borrow_mut().cloud().most_rules = 1;
@@ -79,6 +117,44 @@ fn rules_of_a_full_group_make_room_for_each_other() {
     let mut service = annotated(OUTBOUND, "80");
     assert_eq!(played.settle(&mut service), ["POST ", RULES, gone, RULES], "refused, removed, added");
     assert_eq!(names(&played), ["80-169-48-0-1"]);
+}
+
+#[test]
+fn rules_of_a_changed_protocol_replace_those_of_before() {
+    let played = with_rules(&[]);
+    let mut service = network::network(Protocol::Tcp).with_annotation(format!("{PREFIX}{OUTBOUND}"), "80");
+    assert_eq!(played.settle(&mut service), ["POST ", RULES]);
+    service.ports[0].protocol = Protocol::Udp;
+    service = service.with_annotation(format!("{PREFIX}vpc-health-check-udp"), "30100");
+    let written = played.settle(&mut service);
+    let [.., gone, made] = &written[..] else { panic!("{written:?}") };
+    let is_removal = gone.starts_with("DELETE vpc /security_groups/r006-nodes/rules/");
+    assert!(is_removal && made == RULES, "the name is free first: {written:?}");
+    assert_eq!(played.bodies().last().unwrap()["protocol"], "udp");
+    assert_eq!(names(&played), ["80-169-48-0-1"]);
+    assert_eq!(played.settle(&mut service), [""; 0]);
+}
+
+#[test]
+fn rules_of_ours_that_somebody_changed_are_made_anew() {
+    let own = format!("{MARK}80-169-48-0-1");
+    let mut narrow = rule(&own, "169.48.0.1");
+    narrow["local"] = json!({ "address": "10.240.0.1" });
+    let mut other_port = rule(&own, "169.48.0.1");
+    (other_port["port_min"], other_port["port_max"]) = (json!(443), json!(443));
+    let gone = "DELETE vpc /security_groups/r006-nodes/rules/rule-x0";
+    for (there, ports, written, left) in [
+        (&narrow, "80", &["POST ", gone, RULES][..], &["80-169-48-0-1"][..]),
+        (&rule(&own, "169.48.9.9"), "80", &["POST ", gone, RULES], &["80-169-48-0-1"]),
+        // Another rule that is wanted has the name: it comes back with its own.
+        (&other_port, "80,443", &["POST ", gone, RULES, RULES], &["80-169-48-0-1", "443-169-48-0-1"]),
+    ] {
+        let played = with_rules(&[there.clone(), rule("by-hand", "192.0.2.1")]);
+        let mut service = annotated(OUTBOUND, ports).with_port(Port::new(Protocol::Tcp, 443, 30_443));
+        assert_eq!(played.settle(&mut service), written);
+        assert_eq!(names(&played), [&["by-hand"][..], left].concat());
+        assert_eq!(played.settle(&mut service), [""; 0]);
+    }
 }
 
 #[test]
