@@ -31,8 +31,8 @@ fn attacher() -> volume_attacher::Options {
     volume_attacher::Options { vendor_period: LOOKS, ..volume_attacher::Options::default() }
 }
 
-fn leases(cluster: &Cluster) -> Api<Lease> {
-    Api::namespaced(cluster.admin.clone(), NAMESPACE)
+fn leases(cluster: &Cluster, namespace: &str) -> Api<Lease> {
+    Api::namespaced(cluster.admin.clone(), namespace)
 }
 
 /// A Lease that a sidecar holds, as it is renewed now.
@@ -41,10 +41,10 @@ fn held() -> serde_json::Value {
     json!({ "holderIdentity": "csi-controller-0", "leaseDurationSeconds": 15, "renewTime": now })
 }
 
-/// The vendor's attacher, which renews its Lease until this is dropped.
-async fn elected(cluster: &Cluster) -> JoinSet<()> {
-    made(leases(cluster), json!({ "metadata": { "name": LEASE }, "spec": held() })).await;
-    let (leases, mut renewing) = (leases(cluster), JoinSet::new());
+/// The vendor's attacher, which renews its Lease in this namespace until this is dropped.
+async fn elected(cluster: &Cluster, namespace: &str) -> JoinSet<()> {
+    made(leases(cluster, namespace), json!({ "metadata": { "name": LEASE }, "spec": held() })).await;
+    let (leases, mut renewing) = (leases(cluster, namespace), JoinSet::new());
     renewing.spawn(async move {
         let mut times = tokio::time::interval(Duration::from_millis(200));
         loop {
@@ -75,7 +75,7 @@ async fn put_back(rig: &Rig) {
 #[tokio::test]
 async fn a_lease_that_a_vendor_renews_stops_what_is_written() {
     let cluster = cluster().await;
-    let renewing = elected(&cluster).await;
+    let renewing = elected(&cluster, NAMESPACE).await;
     let cloud = VolumeCloud::new();
     persistent(&cluster, "pv-1").await;
     attach(&cluster, "pv-1", "n1").await;
@@ -110,13 +110,32 @@ async fn leases_that_were_left_or_are_others_stop_nothing() {
     for name in [LEASE, "external-attacher-leader-csi-other-example"] {
         let mut spec = held();
         spec["renewTime"] = json!("2026-01-01T00:00:00.000000Z");
-        made(leases(&cluster), json!({ "metadata": { "name": name }, "spec": spec })).await;
+        made(leases(&cluster, NAMESPACE), json!({ "metadata": { "name": name }, "spec": spec })).await;
     }
     let cloud = VolumeCloud::new();
     let _rig = Rig::start(&cluster, &cloud, volume_attacher::Options::default());
     persistent(&cluster, "pv-1").await;
     attach(&cluster, "pv-1", "n1").await;
     seen(&cluster, "pv-1", is_attached).await;
+}
+
+/// The role `edit` lets its holder write Leases in a namespace.
+///
+/// Cases: csi 74
+#[tokio::test]
+async fn a_tenants_lease_stops_no_work_on_volumes() {
+    let cluster = cluster().await;
+    let _tenants = elected(&cluster, "default").await;
+    let cloud = VolumeCloud::new();
+    let rig = Rig::start(&cluster, &cloud, attacher());
+    persistent(&cluster, "pv-1").await;
+    attach(&cluster, "pv-1", "n1").await;
+    seen(&cluster, "pv-1", is_attached).await;
+    assert_eq!(rig.gauge("aerostat_volume_vendor_controller"), 0.0);
+    // Two looks later it would have been told of the tenant's.
+    let _vendors = elected(&cluster, NAMESPACE).await;
+    let told = noticed(&cluster).await;
+    assert_eq!(told.involved_object.namespace.as_deref(), Some(NAMESPACE));
 }
 
 /// Controllers of vendors that elect no leader are noticed by what they do.
@@ -211,7 +230,7 @@ async fn a_provisioner_without_a_lease_is_noticed_by_its_hand() {
 async fn a_vendors_attacher_is_let_alone_where_only_volumes_are_made() {
     let cluster = cluster().await;
     class(&cluster, "fast", json!({})).await;
-    let _renewing = elected(&cluster).await;
+    let _renewing = elected(&cluster, NAMESPACE).await;
     let cloud = VolumeCloud::new();
     let options = volume_provisioner::Options { vendor_period: LOOKS, ..volume_provisioner::Options::default() };
     let _rig = Rig::start(&cluster, &cloud, options);
