@@ -200,13 +200,16 @@ async fn a_provisioner_without_a_lease_is_noticed_by_its_hand() {
     let mut number = 0;
     let told = wait::until("its hand is noticed", async || {
         number += 1;
-        let uid = format!("u-{number}");
-        let mut made = volume(&format!("pvc-{uid}"), DRIVER);
+        // Given to nobody: none is made here.
+        let owner = format!("vendors-{number}");
+        let name = claim(&cluster, &owner, "fast", json!({})).await;
+        let uid = name.strip_prefix("pvc-").unwrap();
+        let mut made = volume(&name, DRIVER);
         made["metadata"]["annotations"] = json!({ PROVISIONED_BY: DRIVER });
         made["spec"]["csi"]["volumeAttributes"] =
             json!({ "storage.kubernetes.io/csiProvisionerIdentity": format!("1764460800000-8081-{DRIVER}") });
         made["spec"]["claimRef"] =
-            json!({ "kind": "PersistentVolumeClaim", "name": uid, "namespace": "default", "uid": uid });
+            json!({ "kind": "PersistentVolumeClaim", "name": owner, "namespace": "default", "uid": uid });
         create(&cluster, &made).await.unwrap();
         let found = all.list(&ListParams::default()).await.ok()?.items;
         found.into_iter().find(|it| it.reason.as_deref() == Some(REASON))
