@@ -386,9 +386,10 @@ impl VolumeProvisioner {
 
     /// Whether another provisioner has made a volume that is new.
     fn look_for_a_hand(&self, volume: &PersistentVolume) {
-        if let Some(claim) = hand::of_vendor(volume, &self.process, &self.driver())
+        if let Some(uid) = hand::of_vendor(volume, &self.process, &self.driver())
+            && hand::has_waited(self.claim(uid).as_deref())
             // A process before may have saved it in its last moment.
-            && !self.is_begun(claim)
+            && !self.is_begun(uid)
         {
             let what = format!("PersistentVolume {} was made by another hand", volume.name_any());
             self.vendor.saw(VendorPart::Provisioner, &reference(volume), &what);

@@ -6,6 +6,8 @@
 //! what its hand has done (volume_provisioner, volume_attacher) ───────┴► ■ verdict ► check: every key waits
 //! ```
 //!
+//! Leases of other namespaces say nothing: whoever may edit a namespace writes Leases there, and one would stop the volumes of all.
+//!
 //! A Lease is let go of by itself once nobody renews it. A hand without a Lease, as of vendors whose controllers elect no leader, is not seen to
 //! end: a person says so.
 
@@ -20,7 +22,7 @@ use cloud_provider::{APPROVAL, CloudVolumes};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ObjectReference;
-use kube::api::{Api, ListParams};
+use kube::api::Api;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
@@ -44,6 +46,8 @@ pub(crate) const LOOKS: Duration = Duration::from_secs(20);
 const QUIET_LOOKS: u32 = 3;
 /// How long it rests before Leases are looked at again that could not be.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// The namespace of the Leases that count: vendors have their controllers there, as aerostat is there, and no tenant writes in it.
+const NAMESPACE: &str = "kube-system";
 /// The reason of the events.
 const REASON: &str = "VendorControllerRuns";
 
@@ -105,7 +109,7 @@ impl VolumeVendor {
         looks: Duration,
     ) -> Self {
         Self {
-            lease_api: Api::all(client),
+            lease_api: Api::namespaced(client, NAMESPACE),
             cloud,
             requested,
             metrics,
@@ -206,10 +210,8 @@ impl VolumeVendor {
         let parts: Vec<_> = self.parts.lock().keys().copied().collect();
         let mut found = Vec::new();
         for part in parts {
-            // All namespaces: vendors have their controllers where they like.
-            let params = ListParams::default().fields(&format!("metadata.name={}", part.lease(&driver)));
-            match answer(self.lease_api.list(&params)).await {
-                Ok(listed) => found.extend(listed.items.into_iter().map(|it| (part, it))),
+            match answer(self.lease_api.get_opt(&part.lease(&driver))).await {
+                Ok(lease) => found.extend(lease.map(|it| (part, it))),
                 Err(error) => return self.not_looked(&error, is_warned),
             }
         }

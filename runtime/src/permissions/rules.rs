@@ -36,33 +36,31 @@ const CLOUD_ALLOCATOR: [Rights; 1] = [("", "nodes/status", &["patch"])];
 
 const PERSISTENT_VOLUME_LABEL: [Rights; 1] = [("", "persistentvolumes", &["list", "watch", "patch"])];
 
-/// The Leases of a vendor's own controller of volumes, by their names and in whatever namespace: beside that nothing is written.
-const VENDOR_LEASES: Rights = ("coordination.k8s.io", "leases", &["list"]);
-
-const VOLUME_PROVISIONER: [Rights; 6] = [
+const VOLUME_PROVISIONER: [Rights; 5] = [
     ("", "persistentvolumeclaims", &["get", "list", "watch", "patch"]),
     ("", "persistentvolumes", &["get", "list", "watch", "create", "patch", "delete"]),
     ("storage.k8s.io", "storageclasses", &["get"]),
     ("storage.k8s.io", "csinodes", &["list", "watch"]),
     ("storage.k8s.io", "volumeattachments", &["list", "watch"]),
-    VENDOR_LEASES,
 ];
 
-const VOLUME_ATTACHER: [Rights; 6] = [
+const VOLUME_ATTACHER: [Rights; 5] = [
     ("storage.k8s.io", "volumeattachments", &["get", "list", "watch", "patch"]),
     ("storage.k8s.io", "volumeattachments/status", &["patch"]),
     ("storage.k8s.io", "csinodes", &["list", "watch"]),
     ("storage.k8s.io", "csidrivers", &["list", "watch"]),
     ("", "persistentvolumes", &["list", "watch", "patch"]),
-    VENDOR_LEASES,
 ];
 
-const VOLUME_EXPANDER: [Rights; 4] = [
+const VOLUME_EXPANDER: [Rights; 3] = [
     ("", "persistentvolumeclaims", &["get", "list", "watch"]),
     ("", "persistentvolumeclaims/status", &["patch"]),
     ("", "persistentvolumes", &["get", "list", "watch", "patch"]),
-    VENDOR_LEASES,
 ];
+
+/// The Leases of a vendor's own controller of volumes, in `kube-system`: beside that nothing is written. Their names are the driver's, which
+/// the module says.
+const VENDOR_LEASES: Rights = ("coordination.k8s.io", "leases", &["get"]);
 
 /// The intents to make volumes, in a namespace of their own.
 const VOLUME_INTENTS: Rights = ("", "configmaps", &["get", "list", "create", "patch", "delete"]);
@@ -140,8 +138,14 @@ fn of_controller(controller: ControllerName, settings: &RunSettings) -> Vec<Role
     let gives_the_clouds_networks = matches!(settings.node_ipam, Some(NodeIpam::Cloud { .. }));
     let further = (controller == ControllerName::NodeIpam && gives_the_clouds_networks).then_some(CLOUD_ALLOCATOR);
     let everywhere = rows.iter().copied().chain(further.into_iter().flatten()).map(|row| rule(None, None, row));
-    let intents = rule(Some(volume_provisioner::NAMESPACE), None, VOLUME_INTENTS);
-    everywhere.chain((controller == ControllerName::VolumeProvisioner).then_some(intents)).collect()
+    let has_vendors = matches!(
+        controller,
+        ControllerName::VolumeProvisioner | ControllerName::VolumeAttacher | ControllerName::VolumeExpander
+    );
+    let leases = has_vendors.then(|| rule(Some("kube-system"), None, VENDOR_LEASES));
+    let intents = (controller == ControllerName::VolumeProvisioner)
+        .then(|| rule(Some(volume_provisioner::NAMESPACE), None, VOLUME_INTENTS));
+    everywhere.chain(leases).chain(intents).collect()
 }
 
 impl NeededRights {
@@ -347,6 +351,17 @@ mod tests {
             rules.iter().filter(|it| it.resource == "configmaps").map(|it| it.namespace.as_deref()).collect();
         assert_eq!(namespaces, [Some("aerostat-volumes")]);
         assert!(rules.iter().all(|it| it.resource != "secrets"));
+    }
+
+    #[test]
+    fn leases_of_vendors_are_read_in_one_namespace_alone() {
+        let of_volumes =
+            [ControllerName::VolumeProvisioner, ControllerName::VolumeAttacher, ControllerName::VolumeExpander];
+        for controller in of_volumes {
+            let rules = rules(&settings(&["--leader-elect=false"]), &[controller]).work();
+            let leases: Vec<_> = rules.into_iter().filter(|it| it.resource == "leases").collect();
+            assert_eq!(leases, [rule(Some("kube-system"), None, VENDOR_LEASES)], "{controller:?}");
+        }
     }
 
     #[test]

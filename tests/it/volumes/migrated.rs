@@ -14,7 +14,7 @@ use tests::kubelet;
 use tests::rig::Rig;
 
 use crate::attachments::{CONTROLLERS, attachments, detached, gone, is_attached, pod, seen};
-use crate::provisioner::{FINALIZER, VolumeCloud, claims, cluster, made, volume_gone};
+use crate::provisioner::{FINALIZER, VolumeCloud, claims, cluster, made, phase, volume_gone};
 use crate::volumes::{PROVISIONED_BY, all, create, when};
 
 /// A driver that Kubernetes itself knows as the one behind an in-tree plugin.
@@ -124,18 +124,25 @@ async fn a_volume_that_a_pod_itself_names_is_attached() {
     assert_eq!(detached(&cloud), [("vol-7".to_owned(), "i-2".to_owned())]);
 }
 
+/// A volume of the plugin that kube-controller-manager has given to the driver, and that no claim has any more.
+async fn given_and_released(cluster: &Cluster, name: &str) {
+    in_tree(cluster, name, "Delete").await;
+    let given = json!({ "metadata": { "annotations": { MIGRATED_TO: EBS }, "finalizers": [FINALIZER] } });
+    all(cluster).patch(name, &PatchParams::default(), &Patch::Merge(&given)).await.unwrap();
+    phase(cluster, name, "Released").await;
+}
+
 #[tokio::test]
 async fn a_released_volume_of_an_in_tree_plugin_is_deleted() {
     let cluster = cluster().await;
-    in_tree(&cluster, "vol-1", "Delete").await;
-    let given = json!({ "metadata": { "annotations": { MIGRATED_TO: EBS }, "finalizers": [FINALIZER] } });
-    all(&cluster).patch("vol-1", &PatchParams::default(), &Patch::Merge(&given)).await.unwrap();
     in_tree(&cluster, "vol-2", "Delete").await;
-    for name in ["vol-1", "vol-2"] {
-        crate::provisioner::phase(&cluster, name, "Released").await;
-    }
+    phase(&cluster, "vol-2", "Released").await;
+    given_and_released(&cluster, "vol-1").await;
     let cloud = cloud();
     let _rig = Rig::start(&cluster, &cloud, volume_provisioner::Options::default());
     volume_gone(&cluster, "vol-1").await;
-    assert_eq!(cloud.deleted(), ["vol-1"], "the other one is still its plugin's");
+    // By then the one that was there from the beginning has had its turn.
+    given_and_released(&cluster, "vol-3").await;
+    volume_gone(&cluster, "vol-3").await;
+    assert_eq!(cloud.deleted(), ["vol-1", "vol-3"], "the other one is still its plugin's");
 }

@@ -31,8 +31,8 @@ fn attacher() -> volume_attacher::Options {
     volume_attacher::Options { vendor_period: LOOKS, ..volume_attacher::Options::default() }
 }
 
-fn leases(cluster: &Cluster) -> Api<Lease> {
-    Api::namespaced(cluster.admin.clone(), NAMESPACE)
+fn leases(cluster: &Cluster, namespace: &str) -> Api<Lease> {
+    Api::namespaced(cluster.admin.clone(), namespace)
 }
 
 /// A Lease that a sidecar holds, as it is renewed now.
@@ -41,10 +41,10 @@ fn held() -> serde_json::Value {
     json!({ "holderIdentity": "csi-controller-0", "leaseDurationSeconds": 15, "renewTime": now })
 }
 
-/// The vendor's attacher, which renews its Lease until this is dropped.
-async fn elected(cluster: &Cluster) -> JoinSet<()> {
-    made(leases(cluster), json!({ "metadata": { "name": LEASE }, "spec": held() })).await;
-    let (leases, mut renewing) = (leases(cluster), JoinSet::new());
+/// The vendor's attacher, which renews its Lease in this namespace until this is dropped.
+async fn elected(cluster: &Cluster, namespace: &str) -> JoinSet<()> {
+    made(leases(cluster, namespace), json!({ "metadata": { "name": LEASE }, "spec": held() })).await;
+    let (leases, mut renewing) = (leases(cluster, namespace), JoinSet::new());
     renewing.spawn(async move {
         let mut times = tokio::time::interval(Duration::from_millis(200));
         loop {
@@ -66,16 +66,16 @@ async fn noticed(cluster: &Cluster) -> Event {
     .await
 }
 
-/// Waits until something was looked at, and put back.
-async fn put_back(rig: &Rig) {
-    wait::until("it waits", async || (rig.tries() > 0.0).then_some(())).await;
+/// Waits until one more key was looked at and put back than so many before.
+async fn put_back(rig: &Rig, before: f64) {
+    wait::until("it waits", async || (rig.tries() > before).then_some(())).await;
 }
 
 /// Cases: csi 74
 #[tokio::test]
 async fn a_lease_that_a_vendor_renews_stops_what_is_written() {
     let cluster = cluster().await;
-    let renewing = elected(&cluster).await;
+    let renewing = elected(&cluster, NAMESPACE).await;
     let cloud = VolumeCloud::new();
     persistent(&cluster, "pv-1").await;
     attach(&cluster, "pv-1", "n1").await;
@@ -91,7 +91,8 @@ async fn a_lease_that_a_vendor_renews_stops_what_is_written() {
         assert!(message.contains(part), "{message}");
     }
     assert_eq!(rig.gauge("aerostat_volume_vendor_controller"), 1.0);
-    put_back(&rig).await;
+    // The only key was there before the controller was.
+    put_back(&rig, 0.0).await;
     let untouched = seen(&cluster, "pv-1", |_| true).await;
     assert_eq!((untouched.finalizers(), cloud.script.attach_volume.asked()), (&[][..], 0));
     drop(renewing);
@@ -110,13 +111,32 @@ async fn leases_that_were_left_or_are_others_stop_nothing() {
     for name in [LEASE, "external-attacher-leader-csi-other-example"] {
         let mut spec = held();
         spec["renewTime"] = json!("2026-01-01T00:00:00.000000Z");
-        made(leases(&cluster), json!({ "metadata": { "name": name }, "spec": spec })).await;
+        made(leases(&cluster, NAMESPACE), json!({ "metadata": { "name": name }, "spec": spec })).await;
     }
     let cloud = VolumeCloud::new();
     let _rig = Rig::start(&cluster, &cloud, volume_attacher::Options::default());
     persistent(&cluster, "pv-1").await;
     attach(&cluster, "pv-1", "n1").await;
     seen(&cluster, "pv-1", is_attached).await;
+}
+
+/// The role `edit` lets its holder write Leases in a namespace.
+///
+/// Cases: csi 74
+#[tokio::test]
+async fn a_tenants_lease_stops_no_work_on_volumes() {
+    let cluster = cluster().await;
+    let _tenants = elected(&cluster, "default").await;
+    let cloud = VolumeCloud::new();
+    let rig = Rig::start(&cluster, &cloud, attacher());
+    persistent(&cluster, "pv-1").await;
+    attach(&cluster, "pv-1", "n1").await;
+    seen(&cluster, "pv-1", is_attached).await;
+    assert_eq!(rig.gauge("aerostat_volume_vendor_controller"), 0.0);
+    // Two looks later it would have been told of the tenant's.
+    let _vendors = elected(&cluster, NAMESPACE).await;
+    let told = noticed(&cluster).await;
+    assert_eq!(told.involved_object.namespace.as_deref(), Some(NAMESPACE));
 }
 
 /// Controllers of vendors that elect no leader are noticed by what they do.
@@ -153,8 +173,9 @@ async fn an_attacher_without_a_lease_is_noticed_by_its_hand() {
         assert!(message.contains(part), "{message}");
     }
     persistent(&cluster, "pv-2").await;
+    let before = rig.tries();
     attach(&cluster, "pv-2", "n1").await;
-    put_back(&rig).await;
+    put_back(&rig, before).await;
     let of_second = || cloud.script.attach_volume.calls().iter().any(|(it, _)| it.handle == "pv-2");
     assert!(!of_second());
     wait::until("it goes on", async || {
@@ -181,13 +202,16 @@ async fn a_provisioner_without_a_lease_is_noticed_by_its_hand() {
     let mut number = 0;
     let told = wait::until("its hand is noticed", async || {
         number += 1;
-        let uid = format!("u-{number}");
-        let mut made = volume(&format!("pvc-{uid}"), DRIVER);
+        // Given to nobody: none is made here.
+        let owner = format!("vendors-{number}");
+        let name = claim(&cluster, &owner, "fast", json!({})).await;
+        let uid = name.strip_prefix("pvc-").unwrap();
+        let mut made = volume(&name, DRIVER);
         made["metadata"]["annotations"] = json!({ PROVISIONED_BY: DRIVER });
         made["spec"]["csi"]["volumeAttributes"] =
             json!({ "storage.kubernetes.io/csiProvisionerIdentity": format!("1764460800000-8081-{DRIVER}") });
         made["spec"]["claimRef"] =
-            json!({ "kind": "PersistentVolumeClaim", "name": uid, "namespace": "default", "uid": uid });
+            json!({ "kind": "PersistentVolumeClaim", "name": owner, "namespace": "default", "uid": uid });
         create(&cluster, &made).await.unwrap();
         let found = all.list(&ListParams::default()).await.ok()?.items;
         found.into_iter().find(|it| it.reason.as_deref() == Some(REASON))
@@ -195,8 +219,9 @@ async fn a_provisioner_without_a_lease_is_noticed_by_its_hand() {
     .await;
     let message = told.message.unwrap();
     assert!(message.contains("was made by another hand") && message.contains("csi-provisioner"), "{message}");
+    let before = rig.tries();
     let name = claim(&cluster, "data", "fast", given()).await;
-    put_back(&rig).await;
+    put_back(&rig, before).await;
     no_intent(&cluster).await;
     assert_eq!(cloud.made(), [""; 0]);
     wait::until("it goes on", async || {
@@ -211,7 +236,7 @@ async fn a_provisioner_without_a_lease_is_noticed_by_its_hand() {
 async fn a_vendors_attacher_is_let_alone_where_only_volumes_are_made() {
     let cluster = cluster().await;
     class(&cluster, "fast", json!({})).await;
-    let _renewing = elected(&cluster).await;
+    let _renewing = elected(&cluster, NAMESPACE).await;
     let cloud = VolumeCloud::new();
     let options = volume_provisioner::Options { vendor_period: LOOKS, ..volume_provisioner::Options::default() };
     let _rig = Rig::start(&cluster, &cloud, options);

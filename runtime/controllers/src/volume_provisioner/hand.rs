@@ -1,6 +1,6 @@
 //! Volumes that another provisioner has made. No client, no clock, no log.
 
-use k8s_openapi::api::core::v1::PersistentVolume;
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use kube::ResourceExt as _;
 
 use super::intent::{self, IDENTITY};
@@ -15,6 +15,13 @@ pub(super) fn of_vendor<'a>(volume: &'a PersistentVolume, process: &str, driver:
     let claim = spec.claim_ref.as_ref()?.uid.as_deref()?;
     let is_provisioned = volume.annotations().get(PROVISIONED_BY).is_some_and(|it| it == driver);
     (is_provisioned && identity != process && volume.name_any() == intent::name(claim)).then_some(claim)
+}
+
+/// Whether a claim, as it is when its volume is first seen, has had none until then. A provisioner at work makes volumes of such claims alone: a
+/// PersistentVolume of another claim, or of one that is gone, was there before, and a person has written it again.
+pub(super) fn has_waited(claim: Option<&PersistentVolumeClaim>) -> bool {
+    let bound_to = |it: &PersistentVolumeClaim| it.spec.as_ref()?.volume_name.clone().filter(|name| !name.is_empty());
+    claim.is_some_and(|it| bound_to(it).is_none())
 }
 
 #[cfg(test)]
@@ -60,6 +67,22 @@ mod tests {
             ("/spec/claimRef", Value::Null),
         ] {
             assert_eq!(vendors(&[(path, value.clone())]), None, "{path}: {value}");
+        }
+    }
+
+    /// Cases: csi 74
+    #[test]
+    fn a_persistent_volume_that_is_written_again_is_no_hand() {
+        let claim = |spec: Value| from_value::<PersistentVolumeClaim>(json!({ "spec": spec })).unwrap();
+        let rows = [
+            (Some(claim(json!({}))), true, "a claim that waits"),
+            (Some(claim(json!({ "volumeName": "" }))), true, "the same, as some clients write it"),
+            (Some(claim(json!({ "volumeName": "pvc-1" }))), false, "bound to it, or lost while it was away"),
+            (Some(claim(json!({ "volumeName": "data-of-a-backup" }))), false, "bound to another one"),
+            (None, false, "released"),
+        ];
+        for (claim, expected, what) in rows {
+            assert_eq!(has_waited(claim.as_ref()), expected, "{what}");
         }
     }
 }
