@@ -11,7 +11,7 @@ use tests::clouds::digitalocean::{self, LoadBalancer, Options};
 use tests::control_plane::{Cluster, cluster};
 use tests::operator::{Process, Setup, initialized};
 use tests::simulator::{Recorded, Simulator};
-use tests::vendor::{Behaviour, Built, DigitalOcean, Vendor};
+use tests::vendor::{Behaviour, Built, DigitalOcean, Vendor, ibm};
 use tests::{kubelet, wait};
 
 /// The vendor's annotation for the id of a load balancer.
@@ -44,10 +44,10 @@ pub(crate) fn is_about_load_balancers<V: Vendor>(request: &Recorded) -> bool {
     V::is_about_load_balancers(request)
 }
 
-/// Whether a request may change something. AWS and Alibaba Cloud are asked by POST, too.
+/// Whether a request may change something. AWS and Alibaba Cloud are asked by POST, too, and a token is asked for so.
 pub(crate) fn is_write(request: &Recorded) -> bool {
     let reads = ["/Describe", "/Get", "/List"].iter().any(|it| request.path.contains(it));
-    request.method != http::Method::GET && !reads
+    request.method != http::Method::GET && !reads && !ibm::is_for_a_token(request)
 }
 
 impl Rig {
