@@ -149,6 +149,25 @@ fn opened() -> (Played<FakeSlb>, LoadBalancer) {
 }
 
 #[test]
+fn lists_of_access_go_with_their_ranges_in_trouble() {
+    let all =
+        [How::LostBefore, How::LostAfter, How::DiesBefore, How::DiesAfter, How::Failed, How::FailedAfter, How::Busy];
+    for how in all {
+        // The first call reads, and the second one writes.
+        for nth in 1..=12 {
+            let (played, mut service) = opened();
+            order(&played, Some(AdminFailure { nth, how }), false);
+            for _ in 0..3 {
+                call(&played, &mut service);
+            }
+            order(&played, None, false);
+            played.settle(&mut service);
+            assert_eq!((service.memo.as_deref(), lists(&played)), (Some("lb-1"), 0), "{how:?} {nth}");
+        }
+    }
+}
+
+#[test]
 fn a_list_of_access_that_is_still_in_use_is_waited_for() {
     let (played, mut service) = opened();
     played.cloud.borrow_mut().cloud().busy_at = vec!["DeleteAccessControlList"; 2];
