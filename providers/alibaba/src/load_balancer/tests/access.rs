@@ -177,6 +177,17 @@ fn a_list_of_access_that_is_still_in_use_is_waited_for() {
 }
 
 #[test]
+fn a_deletion_without_a_memo_leaves_no_list_of_access() {
+    let (played, mut service) = opened();
+    played.cloud.borrow_mut().cloud().busy_at = vec!["DeleteAccessControlList"];
+    service.memo = None;
+    assert!(!delete(&played, &mut service), "its list is still in use");
+    assert_eq!(service.memo.as_deref(), Some("lb-1 unused:acl-1"));
+    assert!(delete(&played, &mut service));
+    assert_eq!(played.cloud.borrow_mut().cloud().objects(), []);
+}
+
+#[test]
 fn lists_of_access_beside_refused_listeners_are_not_left() {
     let ranged =
         |port: Port| LoadBalancer { source_ranges: vec!["10.0.0.0/8".to_owned()], ports: vec![port], ..service() };
