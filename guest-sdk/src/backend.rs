@@ -15,6 +15,8 @@
 //! - A memo that this provider did not write stops everything.
 //! - A remembered load balancer that `find` misses is replaced only if the list does not show it either.
 //! - When an update is refused, the targets follow the nodes all the same.
+//! - A deletion without a memo remembers the id of what it has found by its mark, while that is not gone: the next call finds
+//!   the parts beside it.
 //! - A deletion waits for a load balancer whose creation was announced and that may still appear in the list. A creation that
 //!   was certainly refused is announced no more.
 //!

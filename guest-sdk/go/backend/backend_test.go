@@ -16,6 +16,7 @@ type stub struct {
 	listed  []Found
 	unclear bool
 	created int
+	busy    bool
 }
 
 func (it *stub) Service() *loadbalancers.LoadBalancer { return &it.service }
@@ -26,7 +27,13 @@ func (*stub) Find(id string) (*Found, error)          { return nil, nil }
 func (*stub) Found(live *Found) Found                 { return *live }
 func (*stub) CanCreate() error                        { return nil }
 func (*stub) Update(*Found) (Update, error)           { return Building{}, nil }
-func (*stub) Delete(string) (Removal, error)          { return Gone{}, nil }
+
+func (it *stub) Delete(string) (Removal, error) {
+	if it.busy {
+		return RemovalBusy("not yet"), nil
+	}
+	return Gone{}, nil
+}
 
 func (it *stub) Create([]Found) (Creation, error) {
 	it.created++
@@ -125,6 +132,35 @@ func TestDeletionDoesNotWaitForWhatWasNeverSent(t *testing.T) {
 	answer, err := Delete[Found](it)
 	if _, waits := answer.(loadbalancers.DeletionPending); !waits || err != nil {
 		t.Fatal(answer, err)
+	}
+}
+
+func TestDeletionThatIsNotOverRemembersWhatItFound(t *testing.T) {
+	one, other := Found{ID: "lb-7", Name: "a1", IsMarked: true}, Found{ID: "lb-8", Name: "a1", IsMarked: true}
+	lost := "lost a1 since 1000"
+	for _, test := range []struct {
+		memo   *string
+		listed []Found
+		kept   string
+	}{
+		{nil, []Found{one, {ID: "lb-9", Name: "a2"}}, "lb-7"},
+		{nil, []Found{one, other}, ""},
+		{&lost, []Found{one}, lost},
+	} {
+		it, _ := begins(t)
+		it.busy, it.listed, it.service.Memo = true, test.listed, test.memo
+		answer, err := Delete[Found](it)
+		pending, is := answer.(loadbalancers.DeletionPending)
+		if err != nil || !is {
+			t.Fatal(answer, err)
+		}
+		kept := ""
+		if pending.Status.Memo != nil {
+			kept = *pending.Status.Memo
+		}
+		if kept != test.kept {
+			t.Fatalf("%q is kept, and not %q", kept, test.kept)
+		}
 	}
 }
 

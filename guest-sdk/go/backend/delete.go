@@ -69,7 +69,13 @@ func deleteUnremembered[L any](it Backend[L]) (loadbalancers.Deletion, error) {
 
 // deleteCreated: its creation was sent at since or earlier. If it is not listed, it may still appear.
 func deleteCreated[L any](it Backend[L], since int64) (loadbalancers.Deletion, error) {
-	if deletion, err := deleteMarked(it); deletion != nil || err != nil {
+	deletion, err := deleteMarked(it)
+	if pending, is := deletion.(loadbalancers.DeletionPending); is {
+		// Another part may still appear in lists: the memo that waits for it stays.
+		pending.Status = it.Service().Status()
+		return pending, nil
+	}
+	if deletion != nil || err != nil {
 		return deletion, err
 	}
 	left := remaining(since, it.Pauses().CreateAgain)
@@ -81,17 +87,20 @@ func deleteCreated[L any](it Backend[L], since int64) (loadbalancers.Deletion, e
 	return loadbalancers.DeletionLater(announced(it.Service(), memoLost, since), min(left, it.Pauses().Poll), because), nil
 }
 
-// deleteMarked deletes whatever has the Service's mark; nil if nothing has it.
+// deleteMarked deletes whatever has the Service's mark; nil if nothing has it. One that is alone and not gone yet is remembered: its id leads to
+// the parts beside it once no list shows it any more. Of several each has to be listed again.
 func deleteMarked[L any](it Backend[L]) (loadbalancers.Deletion, error) {
 	listed, err := it.List()
 	if err != nil {
 		return nil, err
 	}
 	var all loadbalancers.Deletion
+	var marked []Found
 	for _, found := range listed {
 		if !found.IsMarked {
 			continue
 		}
+		marked = append(marked, found)
 		one, err := deleteOne(it, found.ID)
 		if err != nil {
 			return nil, err
@@ -100,6 +109,10 @@ func deleteMarked[L any](it Backend[L]) (loadbalancers.Deletion, error) {
 		if all == nil || unfinished(one) > unfinished(all) {
 			all = one
 		}
+	}
+	if pending, is := all.(loadbalancers.DeletionPending); is && len(marked) == 1 {
+		pending.Status = marked[0].status(it.Service())
+		return pending, nil
 	}
 	return all, nil
 }

@@ -1,9 +1,10 @@
 //! One step of a deletion: by the remembered id, by the Service's mark, or by another proof of ownership.
 
 use super::cloud::{Backend, Removal, SOON};
+use super::found::Found;
 use super::memo::{self, AT_ONCE, Memo};
 use crate::annotations::Annotations;
-use crate::{Change, Deletion, LoadBalancer, LoadBalancerStatus, Result, clock, events};
+use crate::{Change, Deletion, LoadBalancer, LoadBalancerStatus, PendingStatus, Result, clock, events};
 
 /// Takes one step towards the absence of the load balancer of `backend`'s Service. One that an annotation names and that
 /// cannot be proven to be the Service's stays, with a warning.
@@ -57,12 +58,17 @@ fn delete_unremembered<B: Backend>(backend: &B) -> Result<Deletion> {
 
 /// Its creation was sent at `since` or earlier: if it is not listed, it may still appear.
 fn delete_created<B: Backend>(backend: &B, since: u64) -> Result<Deletion> {
-    if let Some(deletion) = delete_marked(backend)? {
-        return Ok(deletion);
+    let service = backend.service();
+    match delete_marked(backend)? {
+        // Another part may still appear in lists: the memo that waits for it stays.
+        Some(Deletion::Pending(it)) => {
+            return Ok(Deletion::Pending(PendingStatus { status: service.status(), ..it }));
+        }
+        Some(deletion) => return Ok(deletion),
+        None => {}
     }
     let pauses = backend.pauses();
     let Some(left) = memo::remaining(since, pauses.create_again, clock::now()) else { return Ok(Deletion::Done) };
-    let service = backend.service();
     let lost = lost_since(service, since);
     let because = format_args!(
         "load balancer {} may have been created, and may be listed late: it is looked for {} s more",
@@ -83,10 +89,13 @@ fn lost_since(service: &LoadBalancer, since: u64) -> LoadBalancerStatus {
     service.status().memo(Memo::Lost { since }.text(service))
 }
 
-/// Deletes whatever has the Service's mark; `None` if nothing has it.
+/// Deletes whatever has the Service's mark; `None` if nothing has it. One that is alone and not gone yet is remembered: its id leads to the parts
+/// beside it once no list shows it any more. Of several each has to be listed again.
 fn delete_marked<B: Backend>(backend: &B) -> Result<Option<Deletion>> {
+    let listed = backend.list()?;
+    let marked: Vec<&Found> = listed.iter().filter(|it| it.is_marked).collect();
     let mut deletion = None;
-    for found in backend.list()?.iter().filter(|it| it.is_marked) {
+    for found in &marked {
         // Of several results the least finished one counts.
         deletion = match (deletion, delete_one(backend, &found.id)?) {
             (Some(pending @ Deletion::Pending(_)), _) | (_, pending @ Deletion::Pending(_)) => Some(pending),
@@ -94,7 +103,12 @@ fn delete_marked<B: Backend>(backend: &B) -> Result<Option<Deletion>> {
             (None | Some(Deletion::Done), Deletion::Done) => Some(Deletion::Done),
         };
     }
-    Ok(deletion)
+    Ok(match (deletion, &marked[..]) {
+        (Some(Deletion::Pending(it)), [alone]) => {
+            Some(Deletion::Pending(PendingStatus { status: alone.status(backend.service()), ..it }))
+        }
+        (deletion, _) => deletion,
+    })
 }
 
 fn delete_one<B: Backend>(backend: &B, id: &str) -> Result<Deletion> {

@@ -2,6 +2,7 @@
 //! balancers.
 
 mod second;
+mod unremembered;
 
 use std::cell::RefCell;
 use std::time::Duration;

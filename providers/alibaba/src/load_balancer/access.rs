@@ -15,7 +15,7 @@ pub(super) struct ServiceAccess<'a> {
     pub(super) region: &'a str,
     pub(super) service: &'a LoadBalancer,
     pub(super) cluster_uid: &'a str,
-    /// What is known of one that is not shown yet.
+    /// What is known of one that is not shown yet, or that no listener may use.
     pub(super) memo: &'a AccessMemo,
     /// How long one may take until it is shown.
     pub(super) longest: Duration,
@@ -42,7 +42,7 @@ impl ServiceAccess<'_> {
         self.memo.waits().is_some()
     }
 
-    /// The Service's lists: first one that is not shown yet.
+    /// The Service's lists: first one that is not shown.
     pub(super) fn all(&self) -> Result<Vec<String>, AcsRefusal> {
         let mut all = self.shown()?;
         if let Some(id) = self.memo.look(&all, clock::now(), self.longest) {
@@ -89,9 +89,28 @@ impl ServiceAccess<'_> {
         }
     }
 
-    /// Deletes those that no listener needs any more.
+    /// Remembers one that no listener uses yet: they may be refused, and the ranges go.
+    pub(super) fn remember(&self, id: &str) {
+        self.memo.remember_unused(id);
+    }
+
+    /// Lets listeners stop to use these, once the host has kept that they are to go: a listener tells of its list no more then, and until they
+    /// are gone each call looks for them.
+    pub(super) fn announce_removal(&self, all: &[String]) -> Result<(), AcsRefusal> {
+        match all.first() {
+            Some(id) if self.memo.remember_unused(id) => self.check(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Deletes those that no listener needs any more. All listeners are written.
     pub(super) fn remove(&self, all: &[String], used: Option<&String>) -> Result<(), AcsRefusal> {
+        if let Some(id) = used {
+            self.memo.forget_unused(id);
+        }
         for id in all.iter().filter(|it| Some(*it) != used) {
+            // It may be in use for a moment, and another one that stood in the memo may be gone.
+            self.memo.remember_unused(id);
             lists::delete(self.region, id)?;
             self.memo.forget(id);
         }

@@ -1,8 +1,9 @@
-//! The creation of a Service's list of access, in the memo behind the id of its load balancer: the API has no token with which a repetition makes
-//! no second list, and lists lag. Pure.
+//! A Service's list of access, in the memo behind the id of its load balancer: the API has no token with which a repetition makes no second list,
+//! lists lag, and a listener tells of a list only while it uses it. Pure.
 //!
 //! `lb-1 announced:1700000000` is one whose list is made by the first call that has this memo and by no other, `lb-1 sought:1700000000` one
-//! whose list may have been made, and `lb-1 acl-2:1700000000` one whose list was made then: each until it is shown.
+//! whose list may have been made, and `lb-1 acl-2:1700000000` one whose list was made then: each until it is shown. `lb-1 unused:acl-2` is one
+//! whose list is there, and perhaps no listener that uses it: until one does, or the list is gone.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -16,23 +17,27 @@ pub(crate) const ID: &str = "lb-";
 /// The words before the time of an announcement, and before the time since when a list is looked for.
 const ANNOUNCED: &str = "announced";
 const SOUGHT: &str = "sought";
+/// The word before the id of a list that no listener may use.
+const UNUSED: &str = "unused";
 /// The most characters of a list's id.
 const ID_CHARACTERS: usize = 64;
 
-/// How far a creation is.
+/// The state of a list that is not both shown and used.
 #[derive(Clone, Debug, Eq, PartialEq)]
-enum ListCreation {
+enum ListState {
     Announced(u64),
     /// Since then nobody knows whether it was done.
     Sought(u64),
     /// The list with this id was made then.
     Made(String, u64),
+    /// The list with this id is there, and no listener may use it.
+    Unused(String),
 }
 
-/// What is known of the creation of a list that is not shown yet.
+/// The list that neither lists nor listeners may tell of.
 #[derive(Debug, Default)]
 pub(super) struct AccessMemo {
-    known: RefCell<Option<ListCreation>>,
+    known: RefCell<Option<ListState>>,
     /// When it was announced, if this call is the first that has the announcement.
     announced: Cell<Option<u64>>,
 }
@@ -42,13 +47,13 @@ impl AccessMemo {
     pub(super) fn split(service: &LoadBalancer, now: u64) -> (LoadBalancer, Self) {
         let own = Self::default();
         let split = service.memo.as_deref().and_then(|it| it.split_once(' ')).filter(|(id, _)| id.starts_with(ID));
-        let Some((id, known)) = split.and_then(|(id, words)| Some((id, ListCreation::from_word(words)?))) else {
+        let Some((id, known)) = split.and_then(|(id, words)| Some((id, ListState::from_word(words)?))) else {
             return (service.clone(), own);
         };
         match known {
-            ListCreation::Announced(at) if service.is_memo_new() => own.announced.set(Some(at)),
+            ListState::Announced(at) if service.is_memo_new() => own.announced.set(Some(at)),
             // An earlier call may have sent it, and when, nobody knows.
-            ListCreation::Announced(_) => own.seek(now),
+            ListState::Announced(_) => own.seek(now),
             known => _ = own.known.replace(Some(known)),
         }
         (LoadBalancer { memo: Some(id.to_owned()), ..service.clone() }, own)
@@ -63,37 +68,53 @@ impl AccessMemo {
         if let Some(at) = self.announced.take() {
             return Ok(at);
         }
-        Err(self.known.borrow_mut().get_or_insert(ListCreation::Announced(now)).waits())
+        Err(self.known.borrow_mut().get_or_insert(ListState::Announced(now)).waits())
     }
 
     /// Announces it once more: nothing was sent that the cloud has taken. `at` is when it was announced before.
     pub(super) fn announce_again(&self, at: u64, now: u64) {
-        self.known.replace(Some(ListCreation::Announced(now.max(at.saturating_add(1)))));
+        self.known.replace(Some(ListState::Announced(now.max(at.saturating_add(1)))));
     }
 
     /// Looks for a list from now on that may have been made.
     pub(super) fn seek(&self, now: u64) {
-        self.known.replace(Some(ListCreation::Sought(now)));
+        self.known.replace(Some(ListState::Sought(now)));
     }
 
     /// Remembers a list that was made now.
     pub(super) fn made(&self, id: &str, now: u64) {
-        let is_id = id.len() <= ID_CHARACTERS && id.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-');
-        match is_id {
-            true => _ = self.known.replace(Some(ListCreation::Made(id.to_owned(), now))),
+        match is_list(id) {
+            true => _ = self.known.replace(Some(ListState::Made(id.to_owned(), now))),
             false => self.seek(now),
         }
     }
 
-    /// Forgets a list that is shown by now, or has had so long to be shown. Answers the id of one that was made and is not among them.
+    /// Remembers a list that listeners do not use yet, or stop to use: calls look for it from now on. Answers whether the memo does not say so
+    /// already, in these words or in others.
+    pub(super) fn remember_unused(&self, id: &str) -> bool {
+        let is_new = self.known.borrow().is_none() && is_list(id);
+        if is_new {
+            self.known.replace(Some(ListState::Unused(id.to_owned())));
+        }
+        is_new
+    }
+
+    /// Forgets that no listener may use a list: they tell of it by now.
+    pub(super) fn forget_unused(&self, id: &str) {
+        let known = self.known.take().filter(|it| !matches!(it, ListState::Unused(own) if own == id));
+        self.known.replace(known);
+    }
+
+    /// Forgets a new list that is shown by now, or has had so long to be shown. Answers the id of one that is there and is not among them.
     pub(super) fn look(&self, shown: &[String], now: u64, longest: Duration) -> Option<String> {
         let is_over = |since: u64| now.saturating_sub(since) >= longest.as_secs();
         let known = self.known.take();
         let (unshown, is_known) = match &known {
-            Some(ListCreation::Made(id, _)) if shown.contains(id) => (None, false),
-            Some(ListCreation::Made(id, since)) => (Some(id.clone()), !is_over(*since)),
-            Some(ListCreation::Sought(since)) => (None, shown.is_empty() && !is_over(*since)),
-            Some(ListCreation::Announced(_)) | None => (None, true),
+            Some(ListState::Made(id, _)) if shown.contains(id) => (None, false),
+            Some(ListState::Made(id, since)) => (Some(id.clone()), !is_over(*since)),
+            Some(ListState::Sought(since)) => (None, shown.is_empty() && !is_over(*since)),
+            Some(ListState::Unused(id)) => (Some(id.clone()).filter(|it| !shown.contains(it)), true),
+            Some(ListState::Announced(_)) | None => (None, true),
         };
         self.known.replace(known.filter(|_| is_known));
         unshown
@@ -101,13 +122,14 @@ impl AccessMemo {
 
     /// Forgets a list that is gone.
     pub(super) fn forget(&self, id: &str) {
-        let known = self.known.take().filter(|it| !matches!(it, ListCreation::Made(own, _) if own == id));
+        let is_it = |it: &ListState| matches!(it, ListState::Made(own, _) | ListState::Unused(own) if own == id);
+        let known = self.known.take().filter(|it| !is_it(it));
         self.known.replace(known);
     }
 
     /// What a call waits for that is otherwise done.
     pub(super) fn waits(&self) -> Option<String> {
-        self.known.borrow().as_ref().map(ListCreation::waits)
+        self.known.borrow().as_ref().map(ListState::waits)
     }
 }
 
@@ -120,11 +142,20 @@ impl MemoWords for AccessMemo {
     }
 }
 
-impl ListCreation {
+/// Whether a memo has room for the id of a list.
+fn is_list(id: &str) -> bool {
+    let has_room = (1..=ID_CHARACTERS).contains(&id.len());
+    has_room && id.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-')
+}
+
+impl ListState {
     /// `None` for what this provider has not written.
     fn from_word(word: &str) -> Option<Self> {
-        let (kind, time) = word.split_once(':')?;
-        let time = time.parse().ok()?;
+        let (kind, rest) = word.split_once(':')?;
+        if kind == UNUSED {
+            return is_list(rest).then(|| Self::Unused(rest.to_owned()));
+        }
+        let time = rest.parse().ok()?;
         Some(match kind {
             ANNOUNCED => Self::Announced(time),
             SOUGHT => Self::Sought(time),
@@ -140,16 +171,17 @@ impl ListCreation {
                 "its list of access may have been made, and may be listed late: it is looked for".to_owned()
             }
             Self::Made(id, _) => format!("its list of access {id} is not listed yet"),
+            Self::Unused(id) => format!("its list of access {id} goes once no listener uses it"),
         }
     }
 
     fn word(&self) -> String {
-        let (kind, time) = match self {
-            Self::Announced(at) => (ANNOUNCED, at),
-            Self::Sought(since) => (SOUGHT, since),
-            Self::Made(id, since) => (id.as_str(), since),
-        };
-        format!("{kind}:{time}")
+        match self {
+            Self::Announced(at) => format!("{ANNOUNCED}:{at}"),
+            Self::Sought(since) => format!("{SOUGHT}:{since}"),
+            Self::Made(id, since) => format!("{id}:{since}"),
+            Self::Unused(id) => format!("{UNUSED}:{id}"),
+        }
     }
 }
 
@@ -174,11 +206,14 @@ mod tests {
 
     #[test]
     fn lists_that_are_not_shown_stand_behind_the_id() {
-        for it in ["lb-1", "lb-1 sought:17", "lb-1 acl-2:17"] {
+        for it in ["lb-1", "lb-1 sought:17", "lb-1 acl-2:17", "lb-1 unused:acl-2", "lb-1 unused:17"] {
             assert_eq!(memo(&known(it, false)), it);
         }
         let service = LoadBalancer::of("default", "web", "u");
-        for other in ["lb-1 acl-2", "lb-1 acl-2:x", "lb-1 acl-2:17 x", "lb-1 :17", "nlb-1 a:17", "lost web since 17"] {
+        let odd = ["lb-1 acl-2:17 x", "lb-1 unused:", "lb-1 unused:a b", "lb-1 unused:a:17"];
+        for other in
+            ["lb-1 acl-2", "lb-1 acl-2:x", "lb-1 :17", "nlb-1 a:17", "lost web since 17"].into_iter().chain(odd)
+        {
             let (whole, own) =
                 AccessMemo::split(&LoadBalancer { memo: Some(other.to_owned()), ..service.clone() }, 100);
             assert_eq!(
@@ -216,6 +251,8 @@ mod tests {
             ("lb-1 acl-2:100", &all[..1], 160, Some("acl-2"), "lb-1"),
             ("lb-1 acl-2:100", &all[..], 101, None, "lb-1"),
             ("lb-1", &all[..], 101, None, "lb-1"),
+            ("lb-1 unused:acl-2", &all[..1], 900, Some("acl-2"), "lb-1 unused:acl-2"),
+            ("lb-1 unused:acl-2", &all[..], 900, None, "lb-1 unused:acl-2"),
             // A clock that was set back.
             ("lb-1 sought:100", &all[..0], 10, None, "lb-1 sought:100"),
         ] {
@@ -237,5 +274,27 @@ mod tests {
             own.made(odd, 100);
             assert_eq!(memo(&own), "lb-1 sought:100", "{odd}");
         }
+    }
+
+    #[test]
+    fn a_list_that_no_listener_uses_is_known_until_one_does() {
+        let own = known("lb-1", false);
+        assert!(own.remember_unused("acl-2"), "the host has to keep it");
+        assert!(!own.remember_unused("acl-3"), "one of them is enough");
+        own.forget("acl-3");
+        own.forget_unused("acl-3");
+        assert_eq!(memo(&own), "lb-1 unused:acl-2");
+        own.forget_unused("acl-2");
+        assert_eq!(memo(&own), "lb-1");
+        own.remember_unused("acl-2");
+        own.forget("acl-2");
+        assert_eq!(memo(&own), "lb-1");
+        let made = known("lb-1 acl-2:100", false);
+        assert!(!made.remember_unused("acl-2"), "it is known as one that was made");
+        made.forget_unused("acl-2");
+        assert_eq!(memo(&made), "lb-1 acl-2:100", "whether it is used or not, it is not shown yet");
+        let odd = known("lb-1", false);
+        assert!(!odd.remember_unused("acl 2") && !odd.remember_unused(""), "a memo has no room for it");
+        assert_eq!(memo(&odd), "lb-1");
     }
 }

@@ -34,11 +34,17 @@ impl SlbUpdate<'_> {
         let mut used: SortedSet<String> = SortedSet::new();
         // Also by a listener that goes: its list of access stays behind.
         let is_limited = live.iter().any(|it| it.value("AclStatus").as_deref() == Some("on"));
-        self.remove_listeners(&mut live)?;
         let ranges = &self.desired.ranges;
         let may_be_limited = is_limited || self.access.may_be_there();
         let lists = if may_be_limited || !ranges.is_empty() { self.access.all()? } else { Vec::new() };
+        if ranges.is_empty() {
+            self.access.announce_removal(&lists)?;
+        }
+        self.remove_listeners(&mut live)?;
         let list = (!ranges.is_empty()).then(|| self.access.write(&lists, ranges)).transpose()?;
+        if let Some(id) = list.as_deref().filter(|id| !live.iter().any(|it| has_list(it, id))) {
+            self.access.remember(id);
+        }
         let mut ids: SortedMap<&str, String> = SortedMap::new();
         let mut followers = Vec::new();
         for (name, node_port) in self.desired.groups() {
@@ -205,6 +211,11 @@ impl SlbUpdate<'_> {
 /// Whether a listener is that of a port.
 fn is_at(live: &SlbListener, port: &DesiredSlbPort) -> bool {
     (live.port, live.protocol) == (port.port, port.protocol)
+}
+
+/// Whether a listener uses a list of access.
+fn has_list(live: &SlbListener, id: &str) -> bool {
+    live.value("AclStatus").as_deref() == Some("on") && live.value("AclId").as_deref() == Some(id)
 }
 
 /// The port that a listener sends clients to.

@@ -330,6 +330,16 @@ fn deletions_leave_no_part_of_a_network_load_balancer() {
 }
 
 #[test]
+fn deletions_without_a_memo_leave_no_part_either() {
+    let played = Played::new(FakeNlb::default());
+    let mut service = LoadBalancer { source_ranges: vec!["10.0.0.0/8".to_owned()], ..service() };
+    played.settle(&mut service);
+    service.memo = None;
+    assert_eq!((count(&played), delete(&played, &mut service)), (4, Deletion::Done));
+    assert_eq!(count(&played), 0);
+}
+
+#[test]
 fn deletions_of_which_a_job_fails_are_tried_again() {
     let played = Played::new(FakeNlb::default());
     let mut service = service();

@@ -138,6 +138,82 @@ fn lists_of_access_are_neither_double_nor_left_over_in_trouble() {
     }
 }
 
+/// A Service whose ranges are a list of access, and then are no more.
+fn opened() -> (Played<FakeSlb>, LoadBalancer) {
+    let played = Played::new(FakeSlb::default());
+    let mut service = LoadBalancer { source_ranges: vec!["10.0.0.0/8".to_owned()], ..service() };
+    played.settle(&mut service);
+    assert_eq!(lists(&played), 1);
+    service.source_ranges.clear();
+    (played, service)
+}
+
+#[test]
+fn lists_of_access_go_with_their_ranges_in_trouble() {
+    let all =
+        [How::LostBefore, How::LostAfter, How::DiesBefore, How::DiesAfter, How::Failed, How::FailedAfter, How::Busy];
+    for how in all {
+        // The first call reads, and the second one writes.
+        for nth in 1..=12 {
+            let (played, mut service) = opened();
+            order(&played, Some(AdminFailure { nth, how }), false);
+            for _ in 0..3 {
+                call(&played, &mut service);
+            }
+            order(&played, None, false);
+            played.settle(&mut service);
+            assert_eq!((service.memo.as_deref(), lists(&played)), (Some("lb-1"), 0), "{how:?} {nth}");
+        }
+    }
+}
+
+#[test]
+fn a_list_of_access_that_is_still_in_use_is_waited_for() {
+    let (played, mut service) = opened();
+    played.cloud.borrow_mut().cloud().busy_at = vec!["DeleteAccessControlList"; 2];
+    let (off, gone) = ("SetLoadBalancerTCPListenerAttribute", "DeleteAccessControlList");
+    assert_eq!(writes(&played.settle(&mut service)), [off, gone, gone, gone]);
+    assert_eq!((service.memo.as_deref(), lists(&played)), (Some("lb-1"), 0));
+}
+
+#[test]
+fn a_deletion_without_a_memo_leaves_no_list_of_access() {
+    let (played, mut service) = opened();
+    played.cloud.borrow_mut().cloud().busy_at = vec!["DeleteAccessControlList"];
+    service.memo = None;
+    assert!(!delete(&played, &mut service), "its list is still in use");
+    assert_eq!(service.memo.as_deref(), Some("lb-1 unused:acl-1"));
+    assert!(delete(&played, &mut service));
+    assert_eq!(played.cloud.borrow_mut().cloud().objects(), []);
+}
+
+#[test]
+fn lists_of_access_beside_refused_listeners_are_not_left() {
+    let ranged =
+        |port: Port| LoadBalancer { source_ranges: vec!["10.0.0.0/8".to_owned()], ports: vec![port], ..service() };
+    let refuse = |played: &Played<FakeSlb>, service: &mut LoadBalancer| {
+        played.cloud.borrow_mut().cloud().refused_at = vec!["CreateLoadBalancerTCPListener"];
+        (0..6).for_each(|_| drop(played.call(service)));
+        assert_eq!((service.memo.as_deref(), lists(played)), (Some("lb-1 unused:acl-1"), 1));
+    };
+    // Every listener is refused, and then the ranges go.
+    let alone = (Played::new(FakeSlb::default()), ranged(Port::new(Protocol::Tcp, 80, 30_080)));
+    // The ranges go, and another listener than theirs is refused.
+    let beside = (Played::new(FakeSlb::default()), ranged(Port::new(Protocol::Udp, 53, 30_053)));
+    for (is_served, (played, mut service)) in [(false, alone), (true, beside)] {
+        if is_served {
+            played.settle(&mut service);
+            service.ports.push(Port::new(Protocol::Tcp, 80, 30_080));
+            service.source_ranges.clear();
+        }
+        refuse(&played, &mut service);
+        service.source_ranges.clear();
+        played.cloud.borrow_mut().cloud().refused_at.clear();
+        assert!(writes(&played.settle(&mut service)).contains(&"DeleteAccessControlList"));
+        assert_eq!((service.memo.as_deref(), lists(&played)), (Some("lb-1"), 0), "{is_served}");
+    }
+}
+
 #[test]
 fn ranges_of_clients_are_a_list_of_access() {
     let played = Played::new(FakeSlb::default());
