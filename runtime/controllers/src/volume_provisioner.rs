@@ -59,6 +59,7 @@ use crate::volume_events::VolumeEvents;
 use crate::volume_vendor::{LOOKS, VendorPart, VolumeVendor};
 use crate::watch;
 use crate::watched::{WatchWriter, Watched};
+use crate::woken::FrequentChanges;
 use crate::worker::{self, random};
 
 use self::intent::Intent;
@@ -127,6 +128,10 @@ struct VolumeProvisioner {
     /// The names of claims, by their UIDs.
     names: Mutex<HashMap<String, String>>,
     intents: Mutex<HashMap<String, Intent>>,
+    /// UIDs of claims whose volumes the provider has called invalid, and for which nothing is begun.
+    refused: Mutex<HashSet<String>>,
+    /// Their changes, and those of nothing else.
+    changes: FrequentChanges,
     /// UIDs of claims whose volumes are being abandoned, each of which is one change.
     abandoned: Mutex<HashSet<String>>,
     spent: Mutex<Spent>,
@@ -175,6 +180,8 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         identity: cloud.identity.clone(),
         names: Mutex::default(),
         intents: Mutex::default(),
+        refused: Mutex::default(),
+        changes: FrequentChanges::default(),
         abandoned: Mutex::default(),
         spent: Mutex::default(),
         counted: Mutex::default(),
@@ -240,6 +247,7 @@ impl VolumeProvisioner {
         background.spawn(self.clone().retry_without_vendor());
         background.spawn(self.clone().look_for_orphans());
         background.spawn(self.clone().retry_with_nodes());
+        background.spawn(self.clone().retry_with_changes());
         let queue = self.queue.clone();
         worker::run(self, queue, WORKERS, background, &liveness, shutdown).await;
     }
@@ -282,13 +290,14 @@ impl VolumeProvisioner {
                 let waited = change.before.is_some_and(|it| request::is_ours(&it, &self.driver()));
                 if let Some(gone) = before.filter(|it| now.as_ref() != Some(it)) {
                     self.names.lock().remove(&gone);
+                    self.refused.lock().remove(&gone);
                     if waited || self.is_begun(&gone) {
                         self.queue.add(&format!("{CLAIM}{gone}"));
                     }
                 }
                 let (Some(claim), Some(uid)) = (change.after, now) else { continue };
                 let (key, waits) = (format!("{CLAIM}{uid}"), request::is_ours(&claim, &self.driver()));
-                let is_begun = self.is_begun(&uid);
+                let (is_begun, is_refused) = (self.is_begun(&uid), self.refused.lock().contains(&uid));
                 self.names
                     .lock()
                     .insert(uid, format!("{}/{}", claim.namespace().unwrap_or_default(), claim.name_any()));
@@ -296,6 +305,8 @@ impl VolumeProvisioner {
                     // Its volume is as it was when it was begun: what its author changes is worth no call.
                     (true, true) => self.queue.add_if_idle(&key),
                     (false, false) if !waited => {}
+                    // Each attempt is a call, and its author changes it as often as he likes.
+                    (false, true) if is_refused && !self.changes.wake(&key) => {}
                     _ => self.queue.add(&key),
                 }
             }
@@ -404,7 +415,14 @@ impl VolumeProvisioner {
         }
     }
 
+    /// Looks again at claims that were refused, and have changed more than once in a short time.
+    async fn retry_with_changes(self: Arc<Self>) {
+        self.changes.follow(|it| self.queue.add(it)).await;
+    }
+
     fn all_again(&self) {
+        // Another credential, or another provider, may take them.
+        self.refused.lock().clear();
         let intents: Vec<_> = self.intents.lock().keys().cloned().collect();
         intents.iter().for_each(|it| self.queue.add(&format!("{CLAIM}{it}")));
         self.waiting_again();
@@ -415,12 +433,12 @@ impl VolumeProvisioner {
         }
     }
 
-    /// Looks at all claims again that have no volume, and for which none is begun.
+    /// Looks at all claims again that have no volume, and for which none is begun or refused.
     fn waiting_again(&self) {
         let driver = self.driver();
         let waiting =
             self.claims.all().into_iter().filter(|it| request::is_ours(it, &driver)).filter_map(|it| it.uid());
-        for uid in waiting.filter(|it| !self.is_begun(it)) {
+        for uid in waiting.filter(|it| !self.is_begun(it) && !self.refused.lock().contains(it)) {
             self.queue.add(&format!("{CLAIM}{uid}"));
         }
     }

@@ -32,6 +32,8 @@ pub(super) struct Intent {
     pub(super) selected_node: Option<String>,
     /// There is no room in that node's place: the volume is abandoned, and the claim goes back to the scheduler.
     pub(super) is_returned: bool,
+    /// The provider calls it invalid: the volume is abandoned, and the claim is looked at as one that is seen for the first time.
+    pub(super) is_refused: bool,
     /// Whether `create` may have been called.
     pub(super) is_called: bool,
     /// Whether the ConfigMap is there.
@@ -61,6 +63,8 @@ struct IntentText {
     selected_node: Option<String>,
     #[serde(default)]
     is_returned: bool,
+    #[serde(default)]
+    is_refused: bool,
     volume: PersistentVolume,
 }
 
@@ -89,6 +93,7 @@ impl Intent {
             skeleton,
             selected_node,
             is_returned: false,
+            is_refused: false,
             is_called: false,
             is_kept: false,
             is_inherited: false,
@@ -99,6 +104,11 @@ impl Intent {
     /// The UID of the claim.
     pub(super) fn uid(&self) -> &str {
         &self.desired.owner.uid
+    }
+
+    /// Whether the volume is abandoned, although a claim may wait for it: not as it is here.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.is_returned || self.is_refused
     }
 
     /// The name of the class.
@@ -144,6 +154,7 @@ impl Intent {
             annotations,
             selected_node: self.selected_node.clone(),
             is_returned: self.is_returned,
+            is_refused: self.is_refused,
             volume: self.skeleton.clone(),
         };
         Ok(ConfigMap {
@@ -176,6 +187,7 @@ impl Intent {
         let is_its_own = text.volume.metadata.name.as_ref() == Some(&desired.name);
         let intent = Self {
             is_returned: text.is_returned,
+            is_refused: text.is_refused,
             is_called: true,
             is_kept: true,
             is_inherited: true,

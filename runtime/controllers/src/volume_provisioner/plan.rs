@@ -41,7 +41,7 @@ pub(super) fn claim(
     match intent {
         Some(_) if has_volume => ClaimStep::Settle,
         Some(intent) if claim.is_some_and(|it| bound_to(it) == Some(intent.desired.name.as_str())) => ClaimStep::Lost,
-        Some(intent) if intent.is_returned || !waits => ClaimStep::Abandon,
+        Some(intent) if intent.is_given_up() || !waits => ClaimStep::Abandon,
         Some(_) => ClaimStep::Create,
         None if waits && !has_volume => ClaimStep::Begin,
         None => ClaimStep::Ignore,
@@ -166,6 +166,9 @@ mod tests {
         }
         let waits = claim_of("", json!({}));
         assert_eq!(claim(Some(&waits), Some(&intent(true)), false, DRIVER), ClaimStep::Abandon, "there was no room");
+        let refused = Intent { is_refused: true, ..intent(false) };
+        assert_eq!(claim(Some(&waits), Some(&refused), false, DRIVER), ClaimStep::Abandon, "its class is made right");
+        assert_eq!(claim(Some(&waits), Some(&refused), true, DRIVER), ClaimStep::Settle, "there is its volume");
     }
 
     /// Cases: csi 20

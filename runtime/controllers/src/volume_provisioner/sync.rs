@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cloud_provider::{PendingVolume, Reply, VolumeCreation, VolumeDeletion};
+use cloud_provider::{Error as CloudError, PendingVolume, Reply, VolumeCreation, VolumeDeletion};
 use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference, PersistentVolumeClaim};
 use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
@@ -138,10 +138,15 @@ impl VolumeProvisioner {
         let is_first = !intent.is_called;
         intent.is_called = true;
         self.remember(&intent);
+        self.refused.lock().remove(intent.uid());
         let call = timeout(CALL, self.cloud.create(&intent.desired, is_first)).await;
         let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
         self.events.record(&intent.desired.name, &reference(claim.as_ref()), events);
-        match answer.map_err(Error::Cloud)? {
+        let created = match answer {
+            Err(error @ CloudError::Invalid(_)) => return self.refuse(claim, intent, is_first, error).await,
+            answer => answer.map_err(Error::Cloud)?,
+        };
+        match created {
             VolumeCreation::Ready(made) => {
                 self.save(&intent.persistent_volume(&made, &self.process)).await?;
                 self.saved.lock().insert(intent.desired.name.clone());
@@ -168,12 +173,38 @@ impl VolumeProvisioner {
                     // No other call may have sent anything.
                     return self.give_back_abandoned(claim, &intent).await;
                 }
-                self.keep_change(&intent).await?;
-                self.remember(&intent);
-                self.let_go(intent).await
+                self.take_back(intent).await
             }
             VolumeCreation::NoRoom(why) => Err(Error::Waits(format!("no room in any of the volume's places: {why}"))),
         }
+    }
+
+    /// The provider calls invalid what claim and class ask for. A person makes one of them right, so that it begins with what they say then.
+    async fn refuse(
+        &self,
+        claim: &Arc<PersistentVolumeClaim>,
+        mut intent: Intent,
+        is_first: bool,
+        error: CloudError,
+    ) -> Result<NextSync, Error> {
+        self.refused.lock().insert(intent.uid().to_owned());
+        let error = Error::Cloud(error);
+        if is_first {
+            // No other call may have sent anything.
+            self.forget(&intent).await?;
+            return Err(error);
+        }
+        let text = chain(&error);
+        self.events.warn_once(&intent.desired.name, &reference(claim.as_ref()), "ProvisioningFailed", &text);
+        intent.is_refused = true;
+        self.take_back(intent).await
+    }
+
+    /// Gives a volume up for which a claim waits.
+    async fn take_back(&self, intent: Intent) -> Result<NextSync, Error> {
+        self.keep_change(&intent).await?;
+        self.remember(&intent);
+        self.let_go(intent).await
     }
 
     /// One step away from a volume for which nobody waits.
@@ -192,7 +223,7 @@ impl VolumeProvisioner {
             }
             VolumeDeletion::Pending(pending) => self.postpone(intent, pending).await,
             VolumeDeletion::InUse(nodes) => Err(Error::Waits(format!(
-                "volume {}, whose claim is gone, is attached to {}: it is deleted once they have let go of it",
+                "volume {}, which is given up, is attached to {}: it is deleted once they have let go of it",
                 intent.desired.name,
                 nodes.join(", ")
             ))),
@@ -270,7 +301,7 @@ impl VolumeProvisioner {
         let config_map = written(intent)?;
         let patch = Patch::Merge(serde_json::json!({ "data": config_map.data }));
         let written = answer(self.intent_api.patch(&intent.config_map_name(), &PatchParams::default(), &patch)).await;
-        written.map(drop).map_err(|source| Error::Write { what: "the memo of the volume", source })
+        written.map(drop).map_err(|source| Error::Write { what: "the change of the intent to make the volume", source })
     }
 
     /// The intent is settled: it goes.
