@@ -139,6 +139,8 @@ struct VolumeProvisioner {
     counted: Mutex<HashMap<String, Instant>>,
     /// PersistentVolumes that were saved, and that the watch has not shown yet.
     saved: Mutex<HashSet<String>>,
+    /// The handles in PersistentVolumes that may be saved, and that the watch has not shown yet, by the names of those.
+    handles: Mutex<HashMap<String, String>>,
     orphans: Mutex<VolumeOrphans>,
     requested: RequestedChanges,
     metrics: VolumeMetrics,
@@ -186,6 +188,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         spent: Mutex::default(),
         counted: Mutex::default(),
         saved: Mutex::default(),
+        handles: Mutex::default(),
         orphans: Mutex::default(),
         requested: context.requested.clone(),
         metrics: context.metrics.volumes.clone(),
@@ -321,6 +324,7 @@ impl VolumeProvisioner {
                 let Some(after) = change.after else {
                     if let Some(before) = change.before {
                         self.counted.lock().remove(&before.name_any());
+                        self.handles.lock().remove(&before.name_any());
                     }
                     continue;
                 };
@@ -328,6 +332,7 @@ impl VolumeProvisioner {
                     self.look_for_a_hand(&after);
                 }
                 self.saved.lock().remove(&after.name_any());
+                self.handles.lock().remove(&after.name_any());
                 let step = |it: &PersistentVolume| plan::volume(it, &[], &self.driver());
                 let (key, next) = (format!("{VOLUME}{}", after.name_any()), step(&after));
                 match change.before.map(|it| step(&it)) {
@@ -463,27 +468,5 @@ impl VolumeProvisioner {
         let attachments = self.attachments.all();
         let of_it = attachments.iter().filter(|it| it.spec.source.persistent_volume_name.as_deref() == Some(volume));
         of_it.map(|it| it.spec.node_name.clone()).collect()
-    }
-
-    /// Counts the deletion of a volume, once until it is done. The error is how many may be deleted in a window.
-    fn take_deletion(&self, volume: &str) -> Result<(), usize> {
-        let (driver, now) = (self.driver(), Instant::now());
-        if self.counted.lock().contains_key(volume) {
-            return Ok(());
-        }
-        let is_approved = self.requested.within(self.options.budget.window, now).is_approved;
-        let is_of_driver = |volume: &Arc<PersistentVolume>| {
-            volume.spec.as_ref().and_then(|it| it.csi.as_ref()).is_some_and(|it| it.driver == driver)
-        };
-        let all = self.volumes.all().iter().filter(|it| is_of_driver(it)).count();
-        let mut spent = self.spent.lock();
-        match spent.take(&self.options.budget, all, now) {
-            Err(most) if !is_approved => return Err(most),
-            Err(_) => spent.count(all, now),
-            Ok(()) => {}
-        }
-        self.counted.lock().insert(volume.to_owned(), now);
-        self.requested.add_deletion_found(now);
-        Ok(())
     }
 }

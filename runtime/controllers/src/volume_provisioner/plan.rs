@@ -78,6 +78,17 @@ pub(super) fn handle<'a>(pv: &'a PersistentVolume, driver: &str) -> Option<&'a s
     known_volume::source(pv, driver).map(|it| it.volume_handle.as_str())
 }
 
+/// The name of another PersistentVolume among these that has the driver's volume with this handle.
+pub(super) fn other<'a>(
+    all: impl IntoIterator<Item = &'a PersistentVolume>,
+    name: &str,
+    of_handle: &str,
+    driver: &str,
+) -> Option<String> {
+    let mut others = all.into_iter().filter(|it| it.metadata.name.as_deref() != Some(name));
+    others.find(|it| handle(it, driver) == Some(of_handle)).map(|it| it.name_any())
+}
+
 /// The next step about a PersistentVolume, which these nodes' attachments name.
 pub(super) fn volume(pv: &PersistentVolume, attached_to: &[String], driver: &str) -> VolumeStep {
     let Some(csi) = known_volume::source(pv, driver) else { return VolumeStep::Ignore };
@@ -198,6 +209,20 @@ mod tests {
         }
         let unguarded = json!({ "metadata": { "finalizers": [] } });
         assert_eq!(volume(&pv("Delete", "Bound", unguarded), &[], DRIVER), VolumeStep::Guard);
+    }
+
+    #[test]
+    fn another_persistent_volume_with_the_same_volume_is_found() {
+        let named = |name: &str, driver: &str| {
+            let csi = json!({ "driver": driver, "volumeHandle": "vol-1" });
+            pv("Retain", "Bound", json!({ "metadata": { "name": name }, "spec": { "csi": csi } }))
+        };
+        let all = [named("pvc-1", DRIVER), named("foreign", "another"), named("pvc-2", DRIVER)];
+        let found = |handle: &str, driver: &str| other(&all, "pvc-1", handle, driver);
+        assert_eq!(found("vol-1", DRIVER).as_deref(), Some("pvc-2"));
+        assert_eq!(found("vol-1", "another").as_deref(), Some("foreign"));
+        assert_eq!(found("vol-2", DRIVER), None);
+        assert_eq!(other(&all[..2], "pvc-1", "vol-1", DRIVER), None, "its own");
     }
 
     /// Cases: csi 36

@@ -148,6 +148,7 @@ impl VolumeProvisioner {
         };
         match created {
             VolumeCreation::Ready(made) => {
+                self.take_handle(&intent.desired.name, &made.handle)?;
                 self.save(&intent.persistent_volume(&made, &self.process)).await?;
                 self.saved.lock().insert(intent.desired.name.clone());
                 if self.volumes.get(&intent.desired.name).is_some() {
@@ -242,6 +243,7 @@ impl VolumeProvisioner {
 
     /// Nothing is left of the volume. The claim may have changed meanwhile, and is looked at as one that is seen for the first time.
     async fn forget_abandoned(&self, intent: &Intent) -> Result<NextSync, Error> {
+        self.handles.lock().remove(&intent.desired.name);
         self.forget(intent).await.map(|()| NextSync::After(LAG))
     }
 
@@ -319,6 +321,25 @@ impl VolumeProvisioner {
 
     fn remember(&self, intent: &Intent) {
         self.intents.lock().insert(intent.uid().to_owned(), intent.clone());
+    }
+
+    /// Takes a volume for a PersistentVolume before that is saved. Two that have one volume would let two pods write to one filesystem.
+    fn take_handle(&self, name: &str, handle: &str) -> Result<(), Error> {
+        let mut handles = self.handles.lock();
+        let taken = handles.iter().find(|(other, taken)| *other != name && *taken == handle);
+        let other = taken.map(|(other, _)| other.clone());
+        let all = self.volumes.all();
+        match other.or_else(|| plan::other(all.iter().map(|it| &**it), name, handle, &self.driver())) {
+            Some(other) => Err(Error::Refused(format!(
+                "the provider says that volume {handle} was made for this claim, and PersistentVolume {other} has it: no claim gets the \
+                 volume of another. Next step: look at it in the cloud; where it is this claim's, take PersistentVolume {other} away with \
+                 the policy Retain, and else tell the provider's vendor"
+            ))),
+            None => {
+                handles.insert(name.to_owned(), handle.to_owned());
+                Ok(())
+            }
+        }
     }
 
     /// Saves the PersistentVolume of a claim. One that is there already is the claim's, or an error.

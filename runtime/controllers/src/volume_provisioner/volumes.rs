@@ -1,11 +1,13 @@
 //! Reconciling one PersistentVolume: guarded while it is used, and deleted with its volume when nobody needs it.
 
+use std::sync::Arc;
+
 use cloud_provider::{KnownVolume, Reply, VolumeDeletion};
 use k8s_openapi::api::core::v1::PersistentVolume;
 use kube::ResourceExt as _;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use serde_json::json;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tracing::{debug, info};
 
 use super::VolumeProvisioner;
@@ -54,13 +56,9 @@ impl VolumeProvisioner {
             return Ok(NextSync::After(LAG));
         };
         let all = self.volumes.all();
-        match all
-            .iter()
-            .find(|it| it.name_any() != name && plan::handle(it, &self.driver()) == Some(known.handle.as_str()))
-        {
+        match plan::other(all.iter().map(|it| &**it), name, &known.handle, &self.driver()) {
             Some(other) => Err(Error::Refused(format!(
-                "PersistentVolume {} has the same volume {}, which therefore is not deleted: delete one of the two, with policy Retain",
-                other.name_any(),
+                "PersistentVolume {other} has the same volume {}, which therefore is not deleted: delete one of the two, with policy Retain",
                 known.handle
             ))),
             None => self.delete(&pv, &known).await,
@@ -162,5 +160,27 @@ impl VolumeProvisioner {
             Err(error) if error.is_gone() => Ok(()),
             Err(source) => Err(Error::Write { what: "the memo of the PersistentVolume", source }),
         }
+    }
+
+    /// Counts the deletion of a volume, once until it is done. The error is how many may be deleted in a window.
+    pub(super) fn take_deletion(&self, volume: &str) -> Result<(), usize> {
+        let (driver, now) = (self.driver(), Instant::now());
+        if self.counted.lock().contains_key(volume) {
+            return Ok(());
+        }
+        let is_approved = self.requested.within(self.options.budget.window, now).is_approved;
+        let is_of_driver = |volume: &Arc<PersistentVolume>| {
+            volume.spec.as_ref().and_then(|it| it.csi.as_ref()).is_some_and(|it| it.driver == driver)
+        };
+        let all = self.volumes.all().iter().filter(|it| is_of_driver(it)).count();
+        let mut spent = self.spent.lock();
+        match spent.take(&self.options.budget, all, now) {
+            Err(most) if !is_approved => return Err(most),
+            Err(_) => spent.count(all, now),
+            Ok(()) => {}
+        }
+        self.counted.lock().insert(volume.to_owned(), now);
+        self.requested.add_deletion_found(now);
+        Ok(())
     }
 }
