@@ -132,10 +132,10 @@ struct VolumeProvisioner {
     refused: Mutex<HashSet<String>>,
     /// Their changes, and those of nothing else.
     changes: FrequentChanges,
-    /// UIDs of claims whose volumes are being abandoned, each of which is one change.
+    /// UIDs of claims that wait, and whose volumes are being abandoned, each of which is one change.
     abandoned: Mutex<HashSet<String>>,
     spent: Mutex<Spent>,
-    /// PersistentVolumes whose deletion is counted, and not done: since when.
+    /// PersistentVolumes whose deletion is counted, and not done, and those that are not there yet: since when.
     counted: Mutex<HashMap<String, Instant>>,
     /// PersistentVolumes that were saved, and that the watch has not shown yet.
     saved: Mutex<HashSet<String>>,

@@ -34,6 +34,8 @@ pub(super) struct Intent {
     pub(super) is_returned: bool,
     /// The provider calls it invalid: the volume is abandoned, and the claim is looked at as one that is seen for the first time.
     pub(super) is_refused: bool,
+    /// The handle of the volume, written before its PersistentVolume where that does not have the policy `Delete`: without it nobody has put data there.
+    pub(super) made: Option<String>,
     /// Whether `create` may have been called.
     pub(super) is_called: bool,
     /// Whether the ConfigMap is there.
@@ -65,6 +67,8 @@ struct IntentText {
     is_returned: bool,
     #[serde(default)]
     is_refused: bool,
+    #[serde(default)]
+    made: Option<String>,
     volume: PersistentVolume,
 }
 
@@ -94,6 +98,7 @@ impl Intent {
             selected_node,
             is_returned: false,
             is_refused: false,
+            made: None,
             is_called: false,
             is_kept: false,
             is_inherited: false,
@@ -119,6 +124,12 @@ impl Intent {
     /// The name of its ConfigMap.
     pub(super) fn config_map_name(&self) -> String {
         format!("aerostat-volume-{}", self.uid())
+    }
+
+    /// Whether the volume stays when its claim goes.
+    pub(super) fn is_retained(&self) -> bool {
+        let policy = self.skeleton.spec.as_ref().and_then(|it| it.persistent_volume_reclaim_policy.as_deref());
+        policy.is_some_and(|it| it != "Delete")
     }
 
     fn driver(&self) -> &str {
@@ -155,6 +166,7 @@ impl Intent {
             selected_node: self.selected_node.clone(),
             is_returned: self.is_returned,
             is_refused: self.is_refused,
+            made: self.made.clone(),
             volume: self.skeleton.clone(),
         };
         Ok(ConfigMap {
@@ -188,6 +200,7 @@ impl Intent {
         let intent = Self {
             is_returned: text.is_returned,
             is_refused: text.is_refused,
+            made: text.made,
             is_called: true,
             is_kept: true,
             is_inherited: true,

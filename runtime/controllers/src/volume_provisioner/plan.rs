@@ -48,6 +48,12 @@ pub(super) fn claim(
     }
 }
 
+/// The handle of a volume that is not abandoned while it is there: a process before has made it with another policy than `Delete`, and
+/// may have saved its PersistentVolume, so that there may be data of a claim that has gone since.
+pub(super) fn retained(intent: &Intent) -> Option<&str> {
+    intent.made.as_deref().filter(|_| intent.is_inherited && intent.is_retained())
+}
+
 /// The name of the PersistentVolume to which a claim is bound.
 fn bound_to(claim: &PersistentVolumeClaim) -> Option<&str> {
     claim.spec.as_ref()?.volume_name.as_deref()
@@ -180,6 +186,20 @@ mod tests {
         let refused = Intent { is_refused: true, ..intent(false) };
         assert_eq!(claim(Some(&waits), Some(&refused), false, DRIVER), ClaimStep::Abandon, "its class is made right");
         assert_eq!(claim(Some(&waits), Some(&refused), true, DRIVER), ClaimStep::Settle, "there is its volume");
+    }
+
+    #[test]
+    fn a_volume_that_may_hold_data_is_not_abandoned() {
+        let of = |policy: &str, is_inherited: bool, made: Option<&str>| {
+            let skeleton = pv(policy, "Pending", json!({}));
+            Intent { skeleton, is_inherited, made: made.map(str::to_owned), ..intent(false) }
+        };
+        assert_eq!(retained(&of("Retain", true, Some("vol-1"))), Some("vol-1"));
+        for (policy, is_inherited, made) in
+            [("Delete", true, Some("vol-1")), ("Retain", false, Some("vol-1")), ("Retain", true, None)]
+        {
+            assert_eq!(retained(&of(policy, is_inherited, made)), None, "{policy} {is_inherited} {made:?}");
+        }
     }
 
     /// Cases: csi 20

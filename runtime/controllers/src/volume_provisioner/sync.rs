@@ -47,8 +47,10 @@ impl VolumeProvisioner {
         let claim = claim.filter(|it| it.metadata.uid.as_deref() == Some(intent.uid()));
         match plan::claim(claim.as_ref(), Some(&intent), volume.is_some(), &self.driver()) {
             ClaimStep::Abandon => {
-                if self.abandoned.lock().insert(intent.uid().to_owned()) {
-                    self.requested.add_deletion_found(Instant::now());
+                if let Some(handle) = plan::retained(&intent)
+                    && self.is_there(handle).await?
+                {
+                    return self.keep_retained(&intent, handle).await;
                 }
                 self.abandon(claim.map(Arc::new), intent).await
             }
@@ -60,6 +62,25 @@ impl VolumeProvisioner {
             ))),
             ClaimStep::Begin | ClaimStep::Create | ClaimStep::Ignore => Ok(NextSync::After(LAG)),
         }
+    }
+
+    /// Whether the cloud has a volume.
+    async fn is_there(&self, handle: &str) -> Result<bool, Error> {
+        let asked = timeout(CALL, self.cloud.get(&[handle.to_owned()])).await;
+        let answer = asked.ok().and_then(|mut it| it.answer.pop()).unwrap_or_else(|| Err(late()));
+        answer.map(|it| it.is_some()).map_err(Error::Cloud)
+    }
+
+    /// A volume of another policy than `Delete` stays where its PersistentVolume and its claim have gone, and is a person's to delete.
+    async fn keep_retained(&self, intent: &Intent, handle: &str) -> Result<NextSync, Error> {
+        let text = format!(
+            "volume {handle} was made for PersistentVolume {}, which is not there, nor does its claim wait for it: its policy is not Delete, \
+             so that it stays. Next step: delete it in the cloud, or write a PersistentVolume with its handle",
+            intent.desired.name
+        );
+        warn!("{text}");
+        self.events.warn_once(&intent.desired.name, &of_claim(intent), "VolumeKept", &text);
+        self.forget(intent).await.map(|()| NextSync::After(LAG))
     }
 
     /// A claim is seen for the first time.
@@ -149,6 +170,11 @@ impl VolumeProvisioner {
         match created {
             VolumeCreation::Ready(made) => {
                 self.take_handle(&intent.desired.name, &made.handle)?;
+                if intent.is_retained() && intent.made.as_ref() != Some(&made.handle) {
+                    intent.made = Some(made.handle.clone());
+                    self.keep_change(&intent).await?;
+                    self.remember(&intent);
+                }
                 self.save(&intent.persistent_volume(&made, &self.process)).await?;
                 self.saved.lock().insert(intent.desired.name.clone());
                 if self.volumes.get(&intent.desired.name).is_some() {
@@ -211,6 +237,12 @@ impl VolumeProvisioner {
     /// One step away from a volume for which nobody waits.
     async fn abandon(&self, claim: Option<Arc<PersistentVolumeClaim>>, intent: Intent) -> Result<NextSync, Error> {
         self.cloud.check().await.map_err(Error::Cloud)?;
+        if !intent.is_given_up() {
+            self.take_deletion(&intent.desired.name)?;
+        } else if self.abandoned.lock().insert(intent.uid().to_owned()) {
+            // Its claim waits, and has nothing in it.
+            self.requested.add_deletion_found(Instant::now());
+        }
         let call = timeout(CALL, self.cloud.abandon(&intent.desired)).await;
         let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
         self.events.record(&intent.desired.name, &of_claim(&intent), events);
@@ -244,6 +276,7 @@ impl VolumeProvisioner {
     /// Nothing is left of the volume. The claim may have changed meanwhile, and is looked at as one that is seen for the first time.
     async fn forget_abandoned(&self, intent: &Intent) -> Result<NextSync, Error> {
         self.handles.lock().remove(&intent.desired.name);
+        self.counted.lock().remove(&intent.desired.name);
         self.forget(intent).await.map(|()| NextSync::After(LAG))
     }
 
@@ -413,19 +446,19 @@ impl Reconcile for VolumeProvisioner {
         if !error.is_shown() {
             return;
         }
-        if let Some(uid) = key.strip_prefix(CLAIM) {
+        let (about, reason) = if let Some(uid) = key.strip_prefix(CLAIM) {
             let intent = self.intents.lock().get(uid).map(of_claim);
-            let about = self.claim(uid).map(|it| reference(it.as_ref())).or(intent);
-            if let Some(about) = about {
-                self.events.warn_once(key, &about, "ProvisioningFailed", &text);
-            }
-        } else if let Some(volume) = key.strip_prefix(VOLUME).and_then(|it| self.volumes.get(it)) {
-            self.metrics.not_deleted(plan::class(&volume));
-            let is_withheld = matches!(error, Error::Withheld(_));
-            let reason = if is_withheld { "VolumeDeletionWithheld" } else { "VolumeFailedDelete" };
-            if self.events.warn_once(key, &reference(volume.as_ref()), reason, &text) && is_withheld {
-                self.metrics.withheld.inc();
-            }
+            (self.claim(uid).map(|it| reference(it.as_ref())).or(intent), "ProvisioningFailed")
+        } else {
+            let volume = key.strip_prefix(VOLUME).and_then(|it| self.volumes.get(it));
+            volume.iter().for_each(|it| self.metrics.not_deleted(plan::class(it)));
+            (volume.map(|it| reference(it.as_ref())), "VolumeFailedDelete")
+        };
+        let is_withheld = matches!(error, Error::Withheld(_));
+        let reason = if is_withheld { "VolumeDeletionWithheld" } else { reason };
+        let is_told = about.is_some_and(|it| self.events.warn_once(key, &it, reason, &text));
+        if is_told && is_withheld {
+            self.metrics.withheld.inc();
         }
     }
 

@@ -68,14 +68,7 @@ impl VolumeProvisioner {
     /// One step towards the absence of a volume.
     async fn delete(&self, pv: &PersistentVolume, known: &KnownVolume) -> Result<NextSync, Error> {
         self.cloud.check().await.map_err(Error::Cloud)?;
-        self.take_deletion(&known.name).map_err(|most| {
-            let minutes = self.options.budget.window.as_secs().div_ceil(60);
-            Error::Withheld(format!(
-                "{most} volumes were deleted within {minutes} min, and no more are for now: put the annotation {}: \"true\" on \
-                 the Lease to have it done now",
-                cloud_provider::APPROVAL
-            ))
-        })?;
+        self.take_deletion(&known.name)?;
         let call = timeout(CALL, self.cloud.delete(known)).await;
         let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
         self.events.record(&known.name, &reference(pv), events);
@@ -162,8 +155,8 @@ impl VolumeProvisioner {
         }
     }
 
-    /// Counts the deletion of a volume, once until it is done. The error is how many may be deleted in a window.
-    pub(super) fn take_deletion(&self, volume: &str) -> Result<(), usize> {
+    /// Counts the deletion of a volume, once until it is done. The error says how many may be deleted in a window.
+    pub(super) fn take_deletion(&self, volume: &str) -> Result<(), Error> {
         let (driver, now) = (self.driver(), Instant::now());
         if self.counted.lock().contains_key(volume) {
             return Ok(());
@@ -175,7 +168,14 @@ impl VolumeProvisioner {
         let all = self.volumes.all().iter().filter(|it| is_of_driver(it)).count();
         let mut spent = self.spent.lock();
         match spent.take(&self.options.budget, all, now) {
-            Err(most) if !is_approved => return Err(most),
+            Err(most) if !is_approved => {
+                let minutes = self.options.budget.window.as_secs().div_ceil(60);
+                return Err(Error::Withheld(format!(
+                    "{most} volumes were deleted within {minutes} min, and no more are for now: put the annotation {}: \"true\" on \
+                     the Lease to have it done now",
+                    cloud_provider::APPROVAL
+                )));
+            }
             Err(_) => spent.count(all, now),
             Ok(()) => {}
         }
