@@ -8,7 +8,7 @@ use http::Method;
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::storage::v1::VolumeAttachment;
 use kube::ResourceExt as _;
-use kube::api::{Api, DeleteParams, PostParams};
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::json;
 use tests::faults::{Fault, Faults};
 use tests::rig::Rig;
@@ -16,8 +16,8 @@ use tests::wait;
 
 use crate::claims::pending_cloud;
 use crate::provisioner::{
-    DRIVER, FINALIZER, VolumeCloud, attachment, claim, class, cluster, delete_claim, event, given, no_intent, released,
-    start, volume_gone,
+    DRIVER, FINALIZER, VolumeCloud, attachment, claim, class, cluster, delete_claim, event, given, no_intent, phase,
+    released, start, volume_gone,
 };
 use crate::volumes::{all, create, events, volume, when};
 
@@ -64,6 +64,26 @@ async fn a_volume_that_two_persistent_volumes_have_is_kept() {
     released(&cluster, "copy", "vol-1", "Delete").await;
     let told = event(&cluster, "copy", "VolumeFailedDelete").await;
     assert!(told.message.unwrap().starts_with("PersistentVolume kept has the same volume vol-1"));
+    assert_eq!(cloud.deleted(), [""; 0]);
+}
+
+/// As where somebody has made it before its claim. Its volume is not deleted for that, and it goes once it may stay.
+#[tokio::test]
+async fn a_volume_that_goes_without_a_claim_says_why_it_stays() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    let mut unclaimed = volume("pv-1", DRIVER);
+    unclaimed["metadata"]["finalizers"] = json!([FINALIZER]);
+    unclaimed["spec"]["persistentVolumeReclaimPolicy"] = json!("Delete");
+    create(&cluster, &unclaimed).await.unwrap();
+    phase(&cluster, "pv-1", "Available").await;
+    let _rig = start(&cluster, &cloud);
+    all(&cluster).delete("pv-1", &DeleteParams::default()).await.unwrap();
+    let told = event(&cluster, "pv-1", "VolumeFailedDelete").await;
+    assert!(told.message.unwrap().contains("set spec.persistentVolumeReclaimPolicy to Retain"));
+    let retained = Patch::Merge(json!({ "spec": { "persistentVolumeReclaimPolicy": "Retain" } }));
+    all(&cluster).patch("pv-1", &PatchParams::default(), &retained).await.unwrap();
+    volume_gone(&cluster, "pv-1").await;
     assert_eq!(cloud.deleted(), [""; 0]);
 }
 

@@ -222,7 +222,7 @@ mod tests {
         assert!(read(&pair("a", "b")[..1]).unwrap_err().contains("half of the secret"));
         for what in ["provisioner", "controller-publish", "controller-expand", "controller-modify"] {
             let [name, namespace] = ["name", "namespace"].map(|it| format!("csi.storage.k8s.io/{what}-secret-{it}"));
-            for pairs in [&[(name.as_str(), "a")][..], &[(&name, "a"), (&namespace, "b")]] {
+            for pairs in [&[(name.as_str(), "a")][..], &[(name.as_str(), "a"), (namespace.as_str(), "b")]] {
                 let why = read(pairs).unwrap_err();
                 assert!(why.contains(&format!("for {what}: no secret of the cluster enters a provider")), "{why}");
             }

@@ -70,6 +70,8 @@ pub(super) enum VolumeStep {
     Free,
     /// A node has not let go of it yet.
     WaitFor(String),
+    /// Nothing, until a person acts: it is deleted, and no claim has had it, so that its volume is not to go with it.
+    Stuck,
     /// One step towards the absence of its volume.
     Delete(KnownVolume),
 }
@@ -113,6 +115,7 @@ pub(super) fn volume(pv: &PersistentVolume, attached_to: &[String], driver: &str
             None => VolumeStep::Delete(known_volume::of(pv, csi, DELETION_MEMO)),
         },
         (Some("Delete"), Some("Bound")) if !is_guarded && !goes => VolumeStep::Guard,
+        (Some("Delete"), Some("Pending" | "Available" | "Failed")) if goes && is_guarded => VolumeStep::Stuck,
         (Some("Delete"), _) => VolumeStep::Ignore,
         _ if is_guarded => VolumeStep::Free,
         _ => VolumeStep::Ignore,
@@ -262,6 +265,18 @@ mod tests {
         let migrated = |to: &str| json!({ "metadata": { "annotations": { PROVISIONED_BY: plugin, MIGRATED_TO: to } } });
         assert_eq!(volume(&pv("Delete", "Released", migrated(DRIVER)), &[], DRIVER), VolumeStep::Delete(known()));
         assert_eq!(volume(&pv("Delete", "Released", migrated("another")), &[], DRIVER), VolumeStep::Ignore);
+    }
+
+    #[test]
+    fn a_volume_that_goes_without_having_been_released_is_told() {
+        let goes = json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } });
+        let free = json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": [] } });
+        for phase in ["Pending", "Available", "Failed"] {
+            assert_eq!(volume(&pv("Delete", phase, goes.clone()), &[], DRIVER), VolumeStep::Stuck, "{phase}");
+            assert_eq!(volume(&pv("Delete", phase, json!({})), &[], DRIVER), VolumeStep::Ignore, "{phase}: it stays");
+            assert_eq!(volume(&pv("Delete", phase, free.clone()), &[], DRIVER), VolumeStep::Ignore, "{phase}: it goes");
+            assert_eq!(volume(&pv("Retain", phase, goes.clone()), &[], DRIVER), VolumeStep::Free, "{phase}");
+        }
     }
 
     /// Cases: csi 45

@@ -8,12 +8,12 @@ use kube::ResourceExt as _;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 
-use super::VolumeProvisioner;
 use super::intent;
 use super::plan::{self, DELETION_MEMO, VolumeStep};
 use super::request::FINALIZER;
+use super::{VOLUME, VolumeProvisioner};
 use crate::cloud_call::{CALL, late};
 use crate::events::reference;
 use crate::migrated;
@@ -42,7 +42,24 @@ impl VolumeProvisioner {
                 debug!(volume = name, node, "a released volume is still attached");
                 Ok(NextSync::Done)
             }
+            VolumeStep::Stuck => {
+                self.tell_stuck(&pv);
+                Ok(NextSync::Done)
+            }
             VolumeStep::Delete(_) => self.delete_released(name, &attached_to).await,
+        }
+    }
+
+    /// Says why a PersistentVolume that is deleted does not go.
+    fn tell_stuck(&self, pv: &PersistentVolume) {
+        let name = pv.name_any();
+        let text = format!(
+            "PersistentVolume {name} is deleted, and does not go: by its policy Delete its volume would go with it, which is deleted only \
+             after a claim has had it and is gone (phase Released). Next step: set spec.persistentVolumeReclaimPolicy to Retain, which \
+             lets it go; its volume stays in the cloud, and is deleted there if nobody needs it"
+        );
+        if self.events.warn_once(&format!("{VOLUME}{name}"), &reference(pv), "VolumeFailedDelete", &text) {
+            warn!("{text}");
         }
     }
 
