@@ -172,7 +172,11 @@ impl VolumeProvisioner {
                 self.take_handle(&intent.desired.name, &made.handle)?;
                 if intent.is_retained() && intent.made.as_ref() != Some(&made.handle) {
                     intent.made = Some(made.handle.clone());
-                    self.keep_change(&intent).await?;
+                    match self.keep_change(&intent).await {
+                        // Without its ConfigMap no later process knows of the intent.
+                        Err(Error::Write { source, .. }) if source.is_gone() => {}
+                        kept => kept?,
+                    }
                     self.remember(&intent);
                 }
                 self.save(&intent.persistent_volume(&made, &self.process)).await?;
