@@ -60,6 +60,7 @@ mod volume_vendor;
 mod warm_up;
 mod watch;
 mod watched;
+mod woken;
 mod worker;
 
 pub use budgets::{LONGEST_WINDOW, NodeDeletions, RequestedChanges};

@@ -52,10 +52,11 @@ use crate::volume_lists::VolumeLists;
 use crate::volume_vendor::{LOOKS, VendorPart, VolumeVendor};
 use crate::watch;
 use crate::watched::{ObjectChange, WatchWriter, Watched};
+use crate::woken::WokenKeys;
 use crate::worker::{self, random};
 
 use self::awaited::AwaitedAttachment;
-use self::names::{NamesNear, WokenNodes};
+use self::names::NamesNear;
 use self::turns::Turns;
 
 /// The source of this controller's events.
@@ -94,7 +95,8 @@ struct VolumeAttacher {
     csi_nodes: Watched<CSINode>,
     csi_drivers: Watched<CSIDriver>,
     near: Mutex<NamesNear>,
-    woken: Mutex<WokenNodes>,
+    /// Nodes whose attachments were looked at because of another id: a kubelet writes it, as often as it likes.
+    woken: Mutex<WokenKeys>,
     /// Whether all is known that there was at the start. Before that each attachment is in the queue because it is there, and what else is
     /// there adds none.
     is_synced: AtomicBool,

@@ -40,10 +40,12 @@ use crate::volume_lists::VolumeLists;
 use crate::volume_vendor::{LOOKS, VendorPart, VolumeVendor};
 use crate::watch;
 use crate::watched::{WatchWriter, Watched};
+use crate::woken::FrequentChanges;
 use crate::worker::{self, random};
 
 use self::attempts::GrowthAttempts;
 use self::awaited::AwaitedSize;
+use self::plan::GrowthWake;
 
 /// The source of this controller's events.
 const COMPONENT: &str = "volume-expander";
@@ -61,6 +63,8 @@ struct VolumeExpander {
     /// Whether all is known that there was at the start. Before that each claim is in the queue because it is there, and volumes add none.
     is_synced: AtomicBool,
     attempts: Mutex<GrowthAttempts>,
+    /// The changes of claims, whose authors change them as often as they like.
+    changes: FrequentChanges,
     /// The list of volumes, for those that the cloud is at work on.
     lists: VolumeLists<AwaitedSize>,
     requested: RequestedChanges,
@@ -83,6 +87,7 @@ pub fn new(context: &Context, cloud: &Cloud) -> Option<Task> {
         volumes,
         is_synced: AtomicBool::new(false),
         attempts: Mutex::default(),
+        changes: FrequentChanges::default(),
         lists: VolumeLists::new(cloud_volumes.clone()),
         requested: context.requested.clone(),
         vendor: context.volume_vendor(&cloud_volumes, VendorPart::Resizer, LOOKS),
@@ -116,6 +121,7 @@ impl VolumeExpander {
         self.is_synced.store(true, Ordering::Release);
         background.spawn(self.clone().retry_with_new_credentials());
         background.spawn(self.clone().retry_without_vendor());
+        background.spawn(self.clone().retry_with_changes());
         background.spawn(self.clone().read_lists());
         let queue = self.queue.clone();
         worker::run(self, queue, WORKERS, background, &liveness, shutdown).await;
@@ -130,18 +136,16 @@ impl VolumeExpander {
                     }
                     continue;
                 };
-                // What this controller itself writes of it is no reason to look again.
-                let is_reason = match change.before {
-                    None => plan::is_due(&after),
-                    Some(before) => {
-                        if before.metadata.uid != after.metadata.uid {
-                            self.settle(&key(&after));
-                        }
-                        plan::is_news(&before, &after)
-                    }
-                };
-                if is_reason {
-                    self.queue.add(&key(&after));
+                let (before, key) = (change.before, key(&after));
+                if before.as_ref().is_some_and(|it| it.metadata.uid != after.metadata.uid) {
+                    self.settle(&key);
+                }
+                let is_refused = self.attempts.lock().is_refused(&key);
+                match plan::wake(before.as_deref(), &after, is_refused) {
+                    GrowthWake::Never => {}
+                    GrowthWake::IfIdle => self.queue.add_if_idle(&key),
+                    GrowthWake::AtOnce if before.is_some() && !self.changes.wake(&key) => {}
+                    GrowthWake::AtOnce => self.queue.add(&key),
                 }
             }
         };
@@ -185,6 +189,11 @@ impl VolumeExpander {
             self.vendor.away().await;
             self.claims.all().iter().filter(|it| plan::is_due(it)).for_each(|it| self.queue.add(&key(it)));
         }
+    }
+
+    /// Looks again at claims that have changed more than once in a short time.
+    async fn retry_with_changes(self: Arc<Self>) {
+        self.changes.follow(|it| self.queue.add(it)).await;
     }
 
     /// Reads the list of volumes as long as claims wait for it.

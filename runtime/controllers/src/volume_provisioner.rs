@@ -59,6 +59,7 @@ use crate::volume_events::VolumeEvents;
 use crate::volume_vendor::{LOOKS, VendorPart, VolumeVendor};
 use crate::watch;
 use crate::watched::{WatchWriter, Watched};
+use crate::woken::FrequentChanges;
 use crate::worker::{self, random};
 
 use self::intent::Intent;
@@ -127,13 +128,19 @@ struct VolumeProvisioner {
     /// The names of claims, by their UIDs.
     names: Mutex<HashMap<String, String>>,
     intents: Mutex<HashMap<String, Intent>>,
-    /// UIDs of claims whose volumes are being abandoned, each of which is one change.
+    /// UIDs of claims whose volumes the provider has called invalid, and for which nothing is begun.
+    refused: Mutex<HashSet<String>>,
+    /// Their changes, and those of nothing else.
+    changes: FrequentChanges,
+    /// UIDs of claims that wait, and whose volumes are being abandoned, each of which is one change.
     abandoned: Mutex<HashSet<String>>,
     spent: Mutex<Spent>,
-    /// PersistentVolumes whose deletion is counted, and not done: since when.
+    /// PersistentVolumes whose deletion is counted, and not done, and those that are not there yet: since when.
     counted: Mutex<HashMap<String, Instant>>,
     /// PersistentVolumes that were saved, and that the watch has not shown yet.
     saved: Mutex<HashSet<String>>,
+    /// The handles in PersistentVolumes that may be saved, and that the watch has not shown yet, by the names of those.
+    handles: Mutex<HashMap<String, String>>,
     orphans: Mutex<VolumeOrphans>,
     requested: RequestedChanges,
     metrics: VolumeMetrics,
@@ -175,10 +182,13 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         identity: cloud.identity.clone(),
         names: Mutex::default(),
         intents: Mutex::default(),
+        refused: Mutex::default(),
+        changes: FrequentChanges::default(),
         abandoned: Mutex::default(),
         spent: Mutex::default(),
         counted: Mutex::default(),
         saved: Mutex::default(),
+        handles: Mutex::default(),
         orphans: Mutex::default(),
         requested: context.requested.clone(),
         metrics: context.metrics.volumes.clone(),
@@ -240,6 +250,7 @@ impl VolumeProvisioner {
         background.spawn(self.clone().retry_without_vendor());
         background.spawn(self.clone().look_for_orphans());
         background.spawn(self.clone().retry_with_nodes());
+        background.spawn(self.clone().retry_with_changes());
         let queue = self.queue.clone();
         worker::run(self, queue, WORKERS, background, &liveness, shutdown).await;
     }
@@ -282,13 +293,14 @@ impl VolumeProvisioner {
                 let waited = change.before.is_some_and(|it| request::is_ours(&it, &self.driver()));
                 if let Some(gone) = before.filter(|it| now.as_ref() != Some(it)) {
                     self.names.lock().remove(&gone);
+                    self.refused.lock().remove(&gone);
                     if waited || self.is_begun(&gone) {
                         self.queue.add(&format!("{CLAIM}{gone}"));
                     }
                 }
                 let (Some(claim), Some(uid)) = (change.after, now) else { continue };
                 let (key, waits) = (format!("{CLAIM}{uid}"), request::is_ours(&claim, &self.driver()));
-                let is_begun = self.is_begun(&uid);
+                let (is_begun, is_refused) = (self.is_begun(&uid), self.refused.lock().contains(&uid));
                 self.names
                     .lock()
                     .insert(uid, format!("{}/{}", claim.namespace().unwrap_or_default(), claim.name_any()));
@@ -296,6 +308,8 @@ impl VolumeProvisioner {
                     // Its volume is as it was when it was begun: what its author changes is worth no call.
                     (true, true) => self.queue.add_if_idle(&key),
                     (false, false) if !waited => {}
+                    // Each attempt is a call, and its author changes it as often as he likes.
+                    (false, true) if is_refused && !self.changes.wake(&key) => {}
                     _ => self.queue.add(&key),
                 }
             }
@@ -310,6 +324,7 @@ impl VolumeProvisioner {
                 let Some(after) = change.after else {
                     if let Some(before) = change.before {
                         self.counted.lock().remove(&before.name_any());
+                        self.handles.lock().remove(&before.name_any());
                     }
                     continue;
                 };
@@ -317,6 +332,7 @@ impl VolumeProvisioner {
                     self.look_for_a_hand(&after);
                 }
                 self.saved.lock().remove(&after.name_any());
+                self.handles.lock().remove(&after.name_any());
                 let step = |it: &PersistentVolume| plan::volume(it, &[], &self.driver());
                 let (key, next) = (format!("{VOLUME}{}", after.name_any()), step(&after));
                 match change.before.map(|it| step(&it)) {
@@ -405,7 +421,14 @@ impl VolumeProvisioner {
         }
     }
 
+    /// Looks again at claims that were refused, and have changed more than once in a short time.
+    async fn retry_with_changes(self: Arc<Self>) {
+        self.changes.follow(|it| self.queue.add(it)).await;
+    }
+
     fn all_again(&self) {
+        // Another credential, or another provider, may take them.
+        self.refused.lock().clear();
         let intents: Vec<_> = self.intents.lock().keys().cloned().collect();
         intents.iter().for_each(|it| self.queue.add(&format!("{CLAIM}{it}")));
         self.waiting_again();
@@ -416,12 +439,12 @@ impl VolumeProvisioner {
         }
     }
 
-    /// Looks at all claims again that have no volume, and for which none is begun.
+    /// Looks at all claims again that have no volume, and for which none is begun or refused.
     fn waiting_again(&self) {
         let driver = self.driver();
         let waiting =
             self.claims.all().into_iter().filter(|it| request::is_ours(it, &driver)).filter_map(|it| it.uid());
-        for uid in waiting.filter(|it| !self.is_begun(it)) {
+        for uid in waiting.filter(|it| !self.is_begun(it) && !self.refused.lock().contains(it)) {
             self.queue.add(&format!("{CLAIM}{uid}"));
         }
     }
@@ -446,27 +469,5 @@ impl VolumeProvisioner {
         let attachments = self.attachments.all();
         let of_it = attachments.iter().filter(|it| it.spec.source.persistent_volume_name.as_deref() == Some(volume));
         of_it.map(|it| it.spec.node_name.clone()).collect()
-    }
-
-    /// Counts the deletion of a volume, once until it is done. The error is how many may be deleted in a window.
-    fn take_deletion(&self, volume: &str) -> Result<(), usize> {
-        let (driver, now) = (self.driver(), Instant::now());
-        if self.counted.lock().contains_key(volume) {
-            return Ok(());
-        }
-        let is_approved = self.requested.within(self.options.budget.window, now).is_approved;
-        let is_of_driver = |volume: &Arc<PersistentVolume>| {
-            volume.spec.as_ref().and_then(|it| it.csi.as_ref()).is_some_and(|it| it.driver == driver)
-        };
-        let all = self.volumes.all().iter().filter(|it| is_of_driver(it)).count();
-        let mut spent = self.spent.lock();
-        match spent.take(&self.options.budget, all, now) {
-            Err(most) if !is_approved => return Err(most),
-            Err(_) => spent.count(all, now),
-            Ok(()) => {}
-        }
-        self.counted.lock().insert(volume.to_owned(), now);
-        self.requested.add_deletion_found(now);
-        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Error, PendingVolume, VolumeCreation, VolumeDeletion};
+use cloud_provider::{CloudVolume, Error, PendingVolume, VolumeCreation, VolumeDeletion};
 use controllers::volume_provisioner;
 use http::Method;
 use k8s_openapi::api::core::v1::PersistentVolume;
@@ -259,6 +259,32 @@ async fn a_retained_volume_outlives_the_end_of_its_intent() {
     volume_gone(&cluster, &name).await;
     no_intent(&cluster).await;
     assert_eq!(faults.answered().len(), 1);
+    assert_eq!((cloud.abandoned(), cloud.deleted()), (Vec::new(), Vec::new()));
+}
+
+/// A process before has left its intent behind, and somebody has taken PersistentVolume and claim away, whose data are to stay.
+#[tokio::test]
+async fn a_retained_volume_outlives_an_intent_that_was_left_behind() {
+    let cluster = cluster().await;
+    class(&cluster, "fast", json!({ "reclaimPolicy": "Retain" })).await;
+    let (cloud, faults) = (VolumeCloud::new(), Faults::new());
+    let path = "/configmaps/aerostat-volume-";
+    faults.set(Fault::status(Method::DELETE, path, 500, "InternalError", "the API server fails"));
+    let rig = Rig::start_as(cluster.faulty(&faults), &cloud, volume_provisioner::Options::default());
+    let name = claim(&cluster, "data", "fast", given()).await;
+    when(&cluster, &name, |_| true).await;
+    wait::until("the intent is left", async || (!faults.answered().is_empty()).then_some(())).await;
+    rig.stop().ended().await;
+    let bare = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
+    all(&cluster).patch(&name, &PatchParams::default(), &bare).await.unwrap();
+    all(&cluster).delete(&name, &DeleteParams::default()).await.unwrap();
+    delete_claim(&cluster, "data").await;
+    let found = |handle: String| Ok(Some(CloudVolume { handle, ..CloudVolume::default() }));
+    cloud.script.get_volumes.answers(move |handles| handles.into_iter().map(found).collect::<Vec<_>>().into());
+    let _rig = start(&cluster, &cloud);
+    let told = event(&cluster, "data", "VolumeKept").await;
+    assert!(told.message.unwrap().contains(&format!("volume handle-of-{name}")));
+    no_intent(&cluster).await;
     assert_eq!((cloud.abandoned(), cloud.deleted()), (Vec::new(), Vec::new()));
 }
 

@@ -8,12 +8,17 @@ use http::Method;
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::storage::v1::VolumeAttachment;
 use kube::ResourceExt as _;
-use kube::api::{Api, DeleteParams, PostParams};
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use serde_json::json;
 use tests::faults::{Fault, Faults};
 use tests::rig::Rig;
 use tests::wait;
 
-use crate::provisioner::{DRIVER, FINALIZER, VolumeCloud, attachment, cluster, event, released, start, volume_gone};
+use crate::claims::pending_cloud;
+use crate::provisioner::{
+    DRIVER, FINALIZER, VolumeCloud, attachment, claim, class, cluster, delete_claim, event, given, no_intent, phase,
+    released, start, volume_gone,
+};
 use crate::volumes::{all, create, events, volume, when};
 
 /// Nothing says that Aerostat made it.
@@ -59,6 +64,26 @@ async fn a_volume_that_two_persistent_volumes_have_is_kept() {
     released(&cluster, "copy", "vol-1", "Delete").await;
     let told = event(&cluster, "copy", "VolumeFailedDelete").await;
     assert!(told.message.unwrap().starts_with("PersistentVolume kept has the same volume vol-1"));
+    assert_eq!(cloud.deleted(), [""; 0]);
+}
+
+/// As where somebody has made it before its claim. Its volume is not deleted for that, and it goes once it may stay.
+#[tokio::test]
+async fn a_volume_that_goes_without_a_claim_says_why_it_stays() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    let mut unclaimed = volume("pv-1", DRIVER);
+    unclaimed["metadata"]["finalizers"] = json!([FINALIZER]);
+    unclaimed["spec"]["persistentVolumeReclaimPolicy"] = json!("Delete");
+    create(&cluster, &unclaimed).await.unwrap();
+    phase(&cluster, "pv-1", "Available").await;
+    let _rig = start(&cluster, &cloud);
+    all(&cluster).delete("pv-1", &DeleteParams::default()).await.unwrap();
+    let told = event(&cluster, "pv-1", "VolumeFailedDelete").await;
+    assert!(told.message.unwrap().contains("set spec.persistentVolumeReclaimPolicy to Retain"));
+    let retained = Patch::Merge(json!({ "spec": { "persistentVolumeReclaimPolicy": "Retain" } }));
+    all(&cluster).patch("pv-1", &PatchParams::default(), &retained).await.unwrap();
+    volume_gone(&cluster, "pv-1").await;
     assert_eq!(cloud.deleted(), [""; 0]);
 }
 
@@ -138,6 +163,36 @@ async fn a_mass_deletion_stops_until_a_person_approves() {
     rig.requested.approve(tokio::time::Instant::now());
     volume_gone(&cluster, &withheld).await;
     assert_eq!(cloud.deleted().len(), 3);
+}
+
+#[tokio::test]
+async fn volumes_that_were_begun_are_given_up_within_the_budget() {
+    let cluster = cluster().await;
+    class(&cluster, "fast", json!({})).await;
+    let cloud = pending_cloud();
+    let budget = Budget { percent: 10, least: 1, window: Duration::from_secs(600) };
+    let rig = Rig::start(&cluster, &cloud, Options { budget, ..Options::default() });
+    for name in ["one", "two"] {
+        claim(&cluster, name, "fast", given()).await;
+    }
+    wait::until("both are begun", async || (cloud.made().len() == 2).then_some(())).await;
+    for name in ["one", "two"] {
+        delete_claim(&cluster, name).await;
+    }
+    wait::until("one of them is withheld", async || {
+        for name in ["one", "two"] {
+            if events(&cluster, name).await.iter().any(|it| it.reason.as_deref() == Some("VolumeDeletionWithheld")) {
+                return Some(());
+            }
+        }
+        None
+    })
+    .await;
+    wait::until("the other one is given up", async || (cloud.abandoned().len() == 1).then_some(())).await;
+    assert_eq!(rig.counter("aerostat_volume_deletions_withheld_total"), 1.0);
+    rig.requested.approve(tokio::time::Instant::now());
+    no_intent(&cluster).await;
+    assert_eq!(cloud.abandoned().len(), 2);
 }
 
 /// Cases: csi 78

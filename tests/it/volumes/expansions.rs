@@ -322,6 +322,41 @@ async fn a_growth_that_was_interrupted_comes_to_its_size() {
     assert_eq!(size_of(&all(&cluster).get("pv-data").await.unwrap()), "9Gi");
 }
 
+/// Its author changes it as often as he likes. What was begun is carried on to its size, and the last size is tried once it is time.
+#[tokio::test]
+async fn a_claim_that_changes_all_the_time_costs_few_calls() {
+    const TIMES: u64 = 20;
+    let cluster = growing().await;
+    let cloud = VolumeCloud::new();
+    cloud.script.expand_volume.answers(|(volume, _)| match volume.handle == "pv-slow" {
+        true => {
+            let after = Duration::from_secs(300);
+            Ok(VolumeExpansion::Pending(PendingVolume { memo: None, after, reason: "busy".to_owned() })).into()
+        }
+        false => Err(Error::Invalid("no such size".to_owned())).into(),
+    });
+    let _rig = start(&cluster, &cloud);
+    for name in ["slow", "odd"] {
+        bound(&cluster, name, json!({})).await;
+        ask(&cluster, name, "2Gi").await;
+    }
+    stands(&cluster, "slow", Some("ControllerResizeInProgress")).await;
+    stands(&cluster, "odd", Some("ControllerResizeInfeasible")).await;
+    let each = |handle: &str| asked(&cloud).iter().filter(|(it, _)| it == handle).count();
+    wait::until("the cloud is at work", async || (each("pv-slow") == 1).then_some(())).await;
+    let begin = std::time::Instant::now();
+    for nth in 1..=TIMES {
+        for name in ["slow", "odd"] {
+            ask(&cluster, name, &format!("{}Gi", 10 + nth)).await;
+        }
+    }
+    let last = ("pv-odd".to_owned(), 10 + TIMES);
+    wait::until("the last size is tried", async || (asked(&cloud).contains(&last)).then_some(())).await;
+    let most = 3 + usize::try_from(begin.elapsed().as_secs() / 5).unwrap();
+    assert!(each("pv-odd") <= most, "{:?}", asked(&cloud));
+    assert_eq!(each("pv-slow"), 1, "{:?}", asked(&cloud));
+}
+
 #[tokio::test]
 async fn volumes_of_others_do_not_grow() {
     let cluster = growing().await;

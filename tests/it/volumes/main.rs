@@ -16,6 +16,7 @@ mod failures;
 mod lies;
 mod migrated;
 mod provisioner;
+mod refusals;
 mod setup;
 mod takeover;
 mod vendor;

@@ -1,16 +1,11 @@
 //! The names of attachments, by what each of them names. No client, no clock.
 
 use std::collections::{BTreeSet, HashMap};
-use std::time::Duration;
 
 use k8s_openapi::api::storage::v1::VolumeAttachment;
 use kube::ResourceExt as _;
-use tokio::time::Instant;
 
 use super::plan;
-
-/// How often another id of a node is a reason to look at its attachments at once: a kubelet writes it, as often as it likes.
-const AGAIN: Duration = Duration::from_secs(5);
 
 /// The names of attachments by PersistentVolume and by node: of ten thousand, an event concerns a few.
 #[derive(Debug, Default)]
@@ -43,22 +38,6 @@ impl NamesNear {
     /// Those that name this node.
     pub(super) fn of_node(&self, node: &str) -> Vec<String> {
         self.by_node.get(node).into_iter().flatten().cloned().collect()
-    }
-}
-
-/// The nodes whose attachments were looked at because of another id, and when.
-#[derive(Debug, Default)]
-pub(super) struct WokenNodes(HashMap<String, Instant>);
-
-impl WokenNodes {
-    /// A node has another id. Whether its attachments are looked at at once, and not when their own pauses end.
-    pub(super) fn wake(&mut self, node: &str, now: Instant) -> bool {
-        self.0.retain(|_, it| *it + AGAIN > now);
-        let is_due = !self.0.contains_key(node);
-        if is_due {
-            self.0.insert(node.to_owned(), now);
-        }
-        is_due
     }
 }
 
@@ -97,14 +76,5 @@ mod tests {
         near.change(Some(&again), None);
         near.change(Some(&two), None);
         assert!(near.by_volume.is_empty() && near.by_node.is_empty());
-    }
-
-    #[test]
-    fn nodes_that_change_their_ids_all_the_time_wake_nobody() {
-        let (mut woken, begin) = (WokenNodes::default(), Instant::now());
-        assert!(woken.wake("n1", begin) && woken.wake("n2", begin), "a node plugin comes");
-        let times = (1..100).filter(|it| woken.wake("n1", begin + AGAIN * *it / 10)).count();
-        assert_eq!(times, 9, "once in five seconds");
-        assert_eq!(woken.0.len(), 1, "the other one is forgotten");
     }
 }

@@ -146,8 +146,34 @@ pub(super) fn is_due(claim: &PersistentVolumeClaim) -> bool {
     ClaimSizes::of(claim).is_some_and(|it| it.asked.bytes > it.had)
 }
 
+/// When a claim is looked at that has changed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum GrowthWake {
+    /// Not for that: this controller itself has written it, or it asks for no more.
+    Never,
+    /// At once, unless it waits for something: what was begun is carried on to its size, whatever the claim asks for meanwhile.
+    IfIdle,
+    /// At once.
+    AtOnce,
+}
+
+/// When a claim is looked at that is so now, and was so before, and of which this is known: whether the cloud has refused the last attempt.
+pub(super) fn wake(
+    before: Option<&PersistentVolumeClaim>,
+    after: &PersistentVolumeClaim,
+    is_refused: bool,
+) -> GrowthWake {
+    let Some(before) = before else { return if is_due(after) { GrowthWake::AtOnce } else { GrowthWake::Never } };
+    let is_at_work = ClaimSizes::of(after).is_some_and(|it| it.status == Some(AT_WORK));
+    match is_news(before, after) {
+        false => GrowthWake::Never,
+        true if is_at_work && !is_refused && before.metadata.uid == after.metadata.uid => GrowthWake::IfIdle,
+        true => GrowthWake::AtOnce,
+    }
+}
+
 /// Whether a claim, or its volume, has changed in a way that others than this controller bring about, and that may be reason for a step.
-pub(super) fn is_news(before: &PersistentVolumeClaim, after: &PersistentVolumeClaim) -> bool {
+fn is_news(before: &PersistentVolumeClaim, after: &PersistentVolumeClaim) -> bool {
     let told = |claim: &PersistentVolumeClaim| {
         let sizes = ClaimSizes::of(claim).map(|it| (it.asked.bytes, it.had, it.status == Some(NODE_INFEASIBLE)));
         (claim.uid(), volume_name(claim).map(str::to_owned), sizes)

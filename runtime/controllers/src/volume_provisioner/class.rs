@@ -10,7 +10,7 @@ const RESERVED: &str = "csi.storage.k8s.io/";
 /// The older key for the filesystem, in any case.
 const FSTYPE: &str = "fstype";
 /// Secrets of which the content would have to reach the driver's controller.
-const CONTROLLERS: [&str; 3] = ["provisioner", "controller-publish", "controller-modify"];
+const CONTROLLERS: [&str; 4] = ["provisioner", "controller-publish", "controller-expand", "controller-modify"];
 
 /// The parameters of a class, sorted by who reads them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,7 +29,6 @@ pub(super) struct SecretReferences {
     pub(super) node_stage: Option<SecretReference>,
     pub(super) node_publish: Option<SecretReference>,
     pub(super) node_expand: Option<SecretReference>,
-    pub(super) controller_expand: Option<SecretReference>,
 }
 
 /// The claim for which names of secrets are made.
@@ -62,7 +61,6 @@ pub(super) fn parameters(
         node_stage: secret(class, &mut reserved, "node-stage", owner)?,
         node_publish: secret(class, &mut reserved, "node-publish", owner)?,
         node_expand: secret(class, &mut reserved, "node-expand", owner)?,
-        controller_expand: secret(class, &mut reserved, "controller-expand", owner)?,
     };
     if let Some(what) = CONTROLLERS.iter().find(|it| reserved.keys().any(|key| key.starts_with(*it))) {
         return Err(format!(
@@ -222,9 +220,12 @@ mod tests {
             assert!(secret(name, namespace).is_err(), "{name} {namespace}");
         }
         assert!(read(&pair("a", "b")[..1]).unwrap_err().contains("half of the secret"));
-        for what in CONTROLLERS {
-            let key = format!("csi.storage.k8s.io/{what}-secret-name");
-            assert!(read(&[(&key, "a")]).unwrap_err().contains("no secret of the cluster enters a provider"));
+        for what in ["provisioner", "controller-publish", "controller-expand", "controller-modify"] {
+            let [name, namespace] = ["name", "namespace"].map(|it| format!("csi.storage.k8s.io/{what}-secret-{it}"));
+            for pairs in [&[(name.as_str(), "a")][..], &[(name.as_str(), "a"), (namespace.as_str(), "b")]] {
+                let why = read(pairs).unwrap_err();
+                assert!(why.contains(&format!("for {what}: no secret of the cluster enters a provider")), "{why}");
+            }
         }
     }
 }

@@ -32,6 +32,10 @@ pub(super) struct Intent {
     pub(super) selected_node: Option<String>,
     /// There is no room in that node's place: the volume is abandoned, and the claim goes back to the scheduler.
     pub(super) is_returned: bool,
+    /// The provider calls it invalid: the volume is abandoned, and the claim is looked at as one that is seen for the first time.
+    pub(super) is_refused: bool,
+    /// The handle of the volume, written before its PersistentVolume where that does not have the policy `Delete`: without it nobody has put data there.
+    pub(super) made: Option<String>,
     /// Whether `create` may have been called.
     pub(super) is_called: bool,
     /// Whether the ConfigMap is there.
@@ -61,6 +65,10 @@ struct IntentText {
     selected_node: Option<String>,
     #[serde(default)]
     is_returned: bool,
+    #[serde(default)]
+    is_refused: bool,
+    #[serde(default)]
+    made: Option<String>,
     volume: PersistentVolume,
 }
 
@@ -89,6 +97,8 @@ impl Intent {
             skeleton,
             selected_node,
             is_returned: false,
+            is_refused: false,
+            made: None,
             is_called: false,
             is_kept: false,
             is_inherited: false,
@@ -101,6 +111,11 @@ impl Intent {
         &self.desired.owner.uid
     }
 
+    /// Whether the volume is abandoned, although a claim may wait for it: not as it is here.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.is_returned || self.is_refused
+    }
+
     /// The name of the class.
     pub(super) fn class(&self) -> &str {
         self.skeleton.spec.as_ref().and_then(|it| it.storage_class_name.as_deref()).unwrap_or_default()
@@ -109,6 +124,12 @@ impl Intent {
     /// The name of its ConfigMap.
     pub(super) fn config_map_name(&self) -> String {
         format!("aerostat-volume-{}", self.uid())
+    }
+
+    /// Whether the volume stays when its claim goes.
+    pub(super) fn is_retained(&self) -> bool {
+        let policy = self.skeleton.spec.as_ref().and_then(|it| it.persistent_volume_reclaim_policy.as_deref());
+        policy.is_some_and(|it| it != "Delete")
     }
 
     fn driver(&self) -> &str {
@@ -144,6 +165,8 @@ impl Intent {
             annotations,
             selected_node: self.selected_node.clone(),
             is_returned: self.is_returned,
+            is_refused: self.is_refused,
+            made: self.made.clone(),
             volume: self.skeleton.clone(),
         };
         Ok(ConfigMap {
@@ -176,6 +199,8 @@ impl Intent {
         let is_its_own = text.volume.metadata.name.as_ref() == Some(&desired.name);
         let intent = Self {
             is_returned: text.is_returned,
+            is_refused: text.is_refused,
+            made: text.made,
             is_called: true,
             is_kept: true,
             is_inherited: true,

@@ -41,11 +41,17 @@ pub(super) fn claim(
     match intent {
         Some(_) if has_volume => ClaimStep::Settle,
         Some(intent) if claim.is_some_and(|it| bound_to(it) == Some(intent.desired.name.as_str())) => ClaimStep::Lost,
-        Some(intent) if intent.is_returned || !waits => ClaimStep::Abandon,
+        Some(intent) if intent.is_given_up() || !waits => ClaimStep::Abandon,
         Some(_) => ClaimStep::Create,
         None if waits && !has_volume => ClaimStep::Begin,
         None => ClaimStep::Ignore,
     }
+}
+
+/// The handle of a volume that is not abandoned while it is there: a process before has made it with another policy than `Delete`, and
+/// may have saved its PersistentVolume, so that there may be data of a claim that has gone since.
+pub(super) fn retained(intent: &Intent) -> Option<&str> {
+    intent.made.as_deref().filter(|_| intent.is_inherited && intent.is_retained())
 }
 
 /// The name of the PersistentVolume to which a claim is bound.
@@ -64,6 +70,8 @@ pub(super) enum VolumeStep {
     Free,
     /// A node has not let go of it yet.
     WaitFor(String),
+    /// Nothing, until a person acts: it is deleted, and no claim has had it, so that its volume is not to go with it.
+    Stuck,
     /// One step towards the absence of its volume.
     Delete(KnownVolume),
 }
@@ -76,6 +84,17 @@ pub(super) fn class(pv: &PersistentVolume) -> &str {
 /// The handle of a PersistentVolume's volume, if it is this driver's.
 pub(super) fn handle<'a>(pv: &'a PersistentVolume, driver: &str) -> Option<&'a str> {
     known_volume::source(pv, driver).map(|it| it.volume_handle.as_str())
+}
+
+/// The name of another PersistentVolume among these that has the driver's volume with this handle.
+pub(super) fn other<'a>(
+    all: impl IntoIterator<Item = &'a PersistentVolume>,
+    name: &str,
+    of_handle: &str,
+    driver: &str,
+) -> Option<String> {
+    let mut others = all.into_iter().filter(|it| it.metadata.name.as_deref() != Some(name));
+    others.find(|it| handle(it, driver) == Some(of_handle)).map(|it| it.name_any())
 }
 
 /// The next step about a PersistentVolume, which these nodes' attachments name.
@@ -96,6 +115,7 @@ pub(super) fn volume(pv: &PersistentVolume, attached_to: &[String], driver: &str
             None => VolumeStep::Delete(known_volume::of(pv, csi, DELETION_MEMO)),
         },
         (Some("Delete"), Some("Bound")) if !is_guarded && !goes => VolumeStep::Guard,
+        (Some("Delete"), Some("Pending" | "Available" | "Failed")) if goes && is_guarded => VolumeStep::Stuck,
         (Some("Delete"), _) => VolumeStep::Ignore,
         _ if is_guarded => VolumeStep::Free,
         _ => VolumeStep::Ignore,
@@ -166,6 +186,23 @@ mod tests {
         }
         let waits = claim_of("", json!({}));
         assert_eq!(claim(Some(&waits), Some(&intent(true)), false, DRIVER), ClaimStep::Abandon, "there was no room");
+        let refused = Intent { is_refused: true, ..intent(false) };
+        assert_eq!(claim(Some(&waits), Some(&refused), false, DRIVER), ClaimStep::Abandon, "its class is made right");
+        assert_eq!(claim(Some(&waits), Some(&refused), true, DRIVER), ClaimStep::Settle, "there is its volume");
+    }
+
+    #[test]
+    fn a_volume_that_may_hold_data_is_not_abandoned() {
+        let of = |policy: &str, is_inherited: bool, made: Option<&str>| {
+            let skeleton = pv(policy, "Pending", json!({}));
+            Intent { skeleton, is_inherited, made: made.map(str::to_owned), ..intent(false) }
+        };
+        assert_eq!(retained(&of("Retain", true, Some("vol-1"))), Some("vol-1"));
+        for (policy, is_inherited, made) in
+            [("Delete", true, Some("vol-1")), ("Retain", false, Some("vol-1")), ("Retain", true, None)]
+        {
+            assert_eq!(retained(&of(policy, is_inherited, made)), None, "{policy} {is_inherited} {made:?}");
+        }
     }
 
     /// Cases: csi 20
@@ -197,6 +234,20 @@ mod tests {
         assert_eq!(volume(&pv("Delete", "Bound", unguarded), &[], DRIVER), VolumeStep::Guard);
     }
 
+    #[test]
+    fn another_persistent_volume_with_the_same_volume_is_found() {
+        let named = |name: &str, driver: &str| {
+            let csi = json!({ "driver": driver, "volumeHandle": "vol-1" });
+            pv("Retain", "Bound", json!({ "metadata": { "name": name }, "spec": { "csi": csi } }))
+        };
+        let all = [named("pvc-1", DRIVER), named("foreign", "another"), named("pvc-2", DRIVER)];
+        let found = |handle: &str, driver: &str| other(&all, "pvc-1", handle, driver);
+        assert_eq!(found("vol-1", DRIVER).as_deref(), Some("pvc-2"));
+        assert_eq!(found("vol-1", "another").as_deref(), Some("foreign"));
+        assert_eq!(found("vol-2", DRIVER), None);
+        assert_eq!(other(&all[..2], "pvc-1", "vol-1", DRIVER), None, "its own");
+    }
+
     /// Cases: csi 36
     #[test]
     fn a_volume_made_by_hand_is_deleted_and_another_drivers_is_not() {
@@ -214,6 +265,18 @@ mod tests {
         let migrated = |to: &str| json!({ "metadata": { "annotations": { PROVISIONED_BY: plugin, MIGRATED_TO: to } } });
         assert_eq!(volume(&pv("Delete", "Released", migrated(DRIVER)), &[], DRIVER), VolumeStep::Delete(known()));
         assert_eq!(volume(&pv("Delete", "Released", migrated("another")), &[], DRIVER), VolumeStep::Ignore);
+    }
+
+    #[test]
+    fn a_volume_that_goes_without_having_been_released_is_told() {
+        let goes = json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } });
+        let free = json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": [] } });
+        for phase in ["Pending", "Available", "Failed"] {
+            assert_eq!(volume(&pv("Delete", phase, goes.clone()), &[], DRIVER), VolumeStep::Stuck, "{phase}");
+            assert_eq!(volume(&pv("Delete", phase, json!({})), &[], DRIVER), VolumeStep::Ignore, "{phase}: it stays");
+            assert_eq!(volume(&pv("Delete", phase, free.clone()), &[], DRIVER), VolumeStep::Ignore, "{phase}: it goes");
+            assert_eq!(volume(&pv("Retain", phase, goes.clone()), &[], DRIVER), VolumeStep::Free, "{phase}");
+        }
     }
 
     /// Cases: csi 45

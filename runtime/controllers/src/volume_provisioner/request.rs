@@ -238,7 +238,6 @@ fn skeleton(
                 node_stage_secret_ref: secrets.node_stage,
                 node_publish_secret_ref: secrets.node_publish,
                 node_expand_secret_ref: secrets.node_expand,
-                controller_expand_secret_ref: secrets.controller_expand,
                 ..CSIPersistentVolumeSource::default()
             }),
             ..PersistentVolumeSpec::default()

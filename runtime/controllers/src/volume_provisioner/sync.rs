@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cloud_provider::{PendingVolume, Reply, VolumeCreation, VolumeDeletion};
+use cloud_provider::{Error as CloudError, PendingVolume, Reply, VolumeCreation, VolumeDeletion};
 use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference, PersistentVolumeClaim};
 use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
@@ -47,8 +47,10 @@ impl VolumeProvisioner {
         let claim = claim.filter(|it| it.metadata.uid.as_deref() == Some(intent.uid()));
         match plan::claim(claim.as_ref(), Some(&intent), volume.is_some(), &self.driver()) {
             ClaimStep::Abandon => {
-                if self.abandoned.lock().insert(intent.uid().to_owned()) {
-                    self.requested.add_deletion_found(Instant::now());
+                if let Some(handle) = plan::retained(&intent)
+                    && self.is_there(handle).await?
+                {
+                    return self.keep_retained(&intent, handle).await;
                 }
                 self.abandon(claim.map(Arc::new), intent).await
             }
@@ -60,6 +62,25 @@ impl VolumeProvisioner {
             ))),
             ClaimStep::Begin | ClaimStep::Create | ClaimStep::Ignore => Ok(NextSync::After(LAG)),
         }
+    }
+
+    /// Whether the cloud has a volume.
+    async fn is_there(&self, handle: &str) -> Result<bool, Error> {
+        let asked = timeout(CALL, self.cloud.get(&[handle.to_owned()])).await;
+        let answer = asked.ok().and_then(|mut it| it.answer.pop()).unwrap_or_else(|| Err(late()));
+        answer.map(|it| it.is_some()).map_err(Error::Cloud)
+    }
+
+    /// A volume of another policy than `Delete` stays where its PersistentVolume and its claim have gone, and is a person's to delete.
+    async fn keep_retained(&self, intent: &Intent, handle: &str) -> Result<NextSync, Error> {
+        let text = format!(
+            "volume {handle} was made for PersistentVolume {}, which is not there, nor does its claim wait for it: its policy is not Delete, \
+             so that it stays. Next step: delete it in the cloud, or write a PersistentVolume with its handle",
+            intent.desired.name
+        );
+        warn!("{text}");
+        self.events.warn_once(&intent.desired.name, &of_claim(intent), "VolumeKept", &text);
+        self.forget(intent).await.map(|()| NextSync::After(LAG))
     }
 
     /// A claim is seen for the first time.
@@ -138,11 +159,26 @@ impl VolumeProvisioner {
         let is_first = !intent.is_called;
         intent.is_called = true;
         self.remember(&intent);
+        self.refused.lock().remove(intent.uid());
         let call = timeout(CALL, self.cloud.create(&intent.desired, is_first)).await;
         let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
         self.events.record(&intent.desired.name, &reference(claim.as_ref()), events);
-        match answer.map_err(Error::Cloud)? {
+        let created = match answer {
+            Err(error @ CloudError::Invalid(_)) => return self.refuse(claim, intent, is_first, error).await,
+            answer => answer.map_err(Error::Cloud)?,
+        };
+        match created {
             VolumeCreation::Ready(made) => {
+                self.take_handle(&intent.desired.name, &made.handle)?;
+                if intent.is_retained() && intent.made.as_ref() != Some(&made.handle) {
+                    intent.made = Some(made.handle.clone());
+                    match self.keep_change(&intent).await {
+                        // Without its ConfigMap no later process knows of the intent.
+                        Err(Error::Write { source, .. }) if source.is_gone() => {}
+                        kept => kept?,
+                    }
+                    self.remember(&intent);
+                }
                 self.save(&intent.persistent_volume(&made, &self.process)).await?;
                 self.saved.lock().insert(intent.desired.name.clone());
                 if self.volumes.get(&intent.desired.name).is_some() {
@@ -168,17 +204,49 @@ impl VolumeProvisioner {
                     // No other call may have sent anything.
                     return self.give_back_abandoned(claim, &intent).await;
                 }
-                self.keep_change(&intent).await?;
-                self.remember(&intent);
-                self.let_go(intent).await
+                self.take_back(intent).await
             }
             VolumeCreation::NoRoom(why) => Err(Error::Waits(format!("no room in any of the volume's places: {why}"))),
         }
     }
 
+    /// The provider calls invalid what claim and class ask for. A person makes one of them right, so that it begins with what they say then.
+    async fn refuse(
+        &self,
+        claim: &Arc<PersistentVolumeClaim>,
+        mut intent: Intent,
+        is_first: bool,
+        error: CloudError,
+    ) -> Result<NextSync, Error> {
+        self.refused.lock().insert(intent.uid().to_owned());
+        let error = Error::Cloud(error);
+        if is_first {
+            // No other call may have sent anything.
+            self.forget(&intent).await?;
+            return Err(error);
+        }
+        let text = chain(&error);
+        self.events.warn_once(&intent.desired.name, &reference(claim.as_ref()), "ProvisioningFailed", &text);
+        intent.is_refused = true;
+        self.take_back(intent).await
+    }
+
+    /// Gives a volume up for which a claim waits.
+    async fn take_back(&self, intent: Intent) -> Result<NextSync, Error> {
+        self.keep_change(&intent).await?;
+        self.remember(&intent);
+        self.let_go(intent).await
+    }
+
     /// One step away from a volume for which nobody waits.
     async fn abandon(&self, claim: Option<Arc<PersistentVolumeClaim>>, intent: Intent) -> Result<NextSync, Error> {
         self.cloud.check().await.map_err(Error::Cloud)?;
+        if !intent.is_given_up() {
+            self.take_deletion(&intent.desired.name)?;
+        } else if self.abandoned.lock().insert(intent.uid().to_owned()) {
+            // Its claim waits, and has nothing in it.
+            self.requested.add_deletion_found(Instant::now());
+        }
         let call = timeout(CALL, self.cloud.abandon(&intent.desired)).await;
         let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
         self.events.record(&intent.desired.name, &of_claim(&intent), events);
@@ -192,7 +260,7 @@ impl VolumeProvisioner {
             }
             VolumeDeletion::Pending(pending) => self.postpone(intent, pending).await,
             VolumeDeletion::InUse(nodes) => Err(Error::Waits(format!(
-                "volume {}, whose claim is gone, is attached to {}: it is deleted once they have let go of it",
+                "volume {}, which is given up, is attached to {}: it is deleted once they have let go of it",
                 intent.desired.name,
                 nodes.join(", ")
             ))),
@@ -211,6 +279,8 @@ impl VolumeProvisioner {
 
     /// Nothing is left of the volume. The claim may have changed meanwhile, and is looked at as one that is seen for the first time.
     async fn forget_abandoned(&self, intent: &Intent) -> Result<NextSync, Error> {
+        self.handles.lock().remove(&intent.desired.name);
+        self.counted.lock().remove(&intent.desired.name);
         self.forget(intent).await.map(|()| NextSync::After(LAG))
     }
 
@@ -270,7 +340,7 @@ impl VolumeProvisioner {
         let config_map = written(intent)?;
         let patch = Patch::Merge(serde_json::json!({ "data": config_map.data }));
         let written = answer(self.intent_api.patch(&intent.config_map_name(), &PatchParams::default(), &patch)).await;
-        written.map(drop).map_err(|source| Error::Write { what: "the memo of the volume", source })
+        written.map(drop).map_err(|source| Error::Write { what: "the change of the intent to make the volume", source })
     }
 
     /// The intent is settled: it goes.
@@ -288,6 +358,25 @@ impl VolumeProvisioner {
 
     fn remember(&self, intent: &Intent) {
         self.intents.lock().insert(intent.uid().to_owned(), intent.clone());
+    }
+
+    /// Takes a volume for a PersistentVolume before that is saved. Two that have one volume would let two pods write to one filesystem.
+    fn take_handle(&self, name: &str, handle: &str) -> Result<(), Error> {
+        let mut handles = self.handles.lock();
+        let taken = handles.iter().find(|(other, taken)| *other != name && *taken == handle);
+        let other = taken.map(|(other, _)| other.clone());
+        let all = self.volumes.all();
+        match other.or_else(|| plan::other(all.iter().map(|it| &**it), name, handle, &self.driver())) {
+            Some(other) => Err(Error::Refused(format!(
+                "the provider says that volume {handle} was made for this claim, and PersistentVolume {other} has it: no claim gets the \
+                 volume of another. Next step: look at it in the cloud; where it is this claim's, take PersistentVolume {other} away with \
+                 the policy Retain, and else tell the provider's vendor"
+            ))),
+            None => {
+                handles.insert(name.to_owned(), handle.to_owned());
+                Ok(())
+            }
+        }
     }
 
     /// Saves the PersistentVolume of a claim. One that is there already is the claim's, or an error.
@@ -361,19 +450,19 @@ impl Reconcile for VolumeProvisioner {
         if !error.is_shown() {
             return;
         }
-        if let Some(uid) = key.strip_prefix(CLAIM) {
+        let (about, reason) = if let Some(uid) = key.strip_prefix(CLAIM) {
             let intent = self.intents.lock().get(uid).map(of_claim);
-            let about = self.claim(uid).map(|it| reference(it.as_ref())).or(intent);
-            if let Some(about) = about {
-                self.events.warn_once(key, &about, "ProvisioningFailed", &text);
-            }
-        } else if let Some(volume) = key.strip_prefix(VOLUME).and_then(|it| self.volumes.get(it)) {
-            self.metrics.not_deleted(plan::class(&volume));
-            let is_withheld = matches!(error, Error::Withheld(_));
-            let reason = if is_withheld { "VolumeDeletionWithheld" } else { "VolumeFailedDelete" };
-            if self.events.warn_once(key, &reference(volume.as_ref()), reason, &text) && is_withheld {
-                self.metrics.withheld.inc();
-            }
+            (self.claim(uid).map(|it| reference(it.as_ref())).or(intent), "ProvisioningFailed")
+        } else {
+            let volume = key.strip_prefix(VOLUME).and_then(|it| self.volumes.get(it));
+            volume.iter().for_each(|it| self.metrics.not_deleted(plan::class(it)));
+            (volume.map(|it| reference(it.as_ref())), "VolumeFailedDelete")
+        };
+        let is_withheld = matches!(error, Error::Withheld(_));
+        let reason = if is_withheld { "VolumeDeletionWithheld" } else { reason };
+        let is_told = about.is_some_and(|it| self.events.warn_once(key, &it, reason, &text));
+        if is_told && is_withheld {
+            self.metrics.withheld.inc();
         }
     }
 

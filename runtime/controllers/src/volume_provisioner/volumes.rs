@@ -1,17 +1,19 @@
 //! Reconciling one PersistentVolume: guarded while it is used, and deleted with its volume when nobody needs it.
 
+use std::sync::Arc;
+
 use cloud_provider::{KnownVolume, Reply, VolumeDeletion};
 use k8s_openapi::api::core::v1::PersistentVolume;
 use kube::ResourceExt as _;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use serde_json::json;
-use tokio::time::timeout;
-use tracing::{debug, info};
+use tokio::time::{Instant, timeout};
+use tracing::{debug, info, warn};
 
-use super::VolumeProvisioner;
 use super::intent;
 use super::plan::{self, DELETION_MEMO, VolumeStep};
 use super::request::FINALIZER;
+use super::{VOLUME, VolumeProvisioner};
 use crate::cloud_call::{CALL, late};
 use crate::events::reference;
 use crate::migrated;
@@ -40,7 +42,24 @@ impl VolumeProvisioner {
                 debug!(volume = name, node, "a released volume is still attached");
                 Ok(NextSync::Done)
             }
+            VolumeStep::Stuck => {
+                self.tell_stuck(&pv);
+                Ok(NextSync::Done)
+            }
             VolumeStep::Delete(_) => self.delete_released(name, &attached_to).await,
+        }
+    }
+
+    /// Says why a PersistentVolume that is deleted does not go.
+    fn tell_stuck(&self, pv: &PersistentVolume) {
+        let name = pv.name_any();
+        let text = format!(
+            "PersistentVolume {name} is deleted, and does not go: by its policy Delete its volume would go with it, which is deleted only \
+             after a claim has had it and is gone (phase Released). Next step: set spec.persistentVolumeReclaimPolicy to Retain, which \
+             lets it go; its volume stays in the cloud, and is deleted there if nobody needs it"
+        );
+        if self.events.warn_once(&format!("{VOLUME}{name}"), &reference(pv), "VolumeFailedDelete", &text) {
+            warn!("{text}");
         }
     }
 
@@ -54,13 +73,9 @@ impl VolumeProvisioner {
             return Ok(NextSync::After(LAG));
         };
         let all = self.volumes.all();
-        match all
-            .iter()
-            .find(|it| it.name_any() != name && plan::handle(it, &self.driver()) == Some(known.handle.as_str()))
-        {
+        match plan::other(all.iter().map(|it| &**it), name, &known.handle, &self.driver()) {
             Some(other) => Err(Error::Refused(format!(
-                "PersistentVolume {} has the same volume {}, which therefore is not deleted: delete one of the two, with policy Retain",
-                other.name_any(),
+                "PersistentVolume {other} has the same volume {}, which therefore is not deleted: delete one of the two, with policy Retain",
                 known.handle
             ))),
             None => self.delete(&pv, &known).await,
@@ -70,14 +85,7 @@ impl VolumeProvisioner {
     /// One step towards the absence of a volume.
     async fn delete(&self, pv: &PersistentVolume, known: &KnownVolume) -> Result<NextSync, Error> {
         self.cloud.check().await.map_err(Error::Cloud)?;
-        self.take_deletion(&known.name).map_err(|most| {
-            let minutes = self.options.budget.window.as_secs().div_ceil(60);
-            Error::Withheld(format!(
-                "{most} volumes were deleted within {minutes} min, and no more are for now: put the annotation {}: \"true\" on \
-                 the Lease to have it done now",
-                cloud_provider::APPROVAL
-            ))
-        })?;
+        self.take_deletion(&known.name)?;
         let call = timeout(CALL, self.cloud.delete(known)).await;
         let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
         self.events.record(&known.name, &reference(pv), events);
@@ -162,5 +170,34 @@ impl VolumeProvisioner {
             Err(error) if error.is_gone() => Ok(()),
             Err(source) => Err(Error::Write { what: "the memo of the PersistentVolume", source }),
         }
+    }
+
+    /// Counts the deletion of a volume, once until it is done. The error says how many may be deleted in a window.
+    pub(super) fn take_deletion(&self, volume: &str) -> Result<(), Error> {
+        let (driver, now) = (self.driver(), Instant::now());
+        if self.counted.lock().contains_key(volume) {
+            return Ok(());
+        }
+        let is_approved = self.requested.within(self.options.budget.window, now).is_approved;
+        let is_of_driver = |volume: &Arc<PersistentVolume>| {
+            volume.spec.as_ref().and_then(|it| it.csi.as_ref()).is_some_and(|it| it.driver == driver)
+        };
+        let all = self.volumes.all().iter().filter(|it| is_of_driver(it)).count();
+        let mut spent = self.spent.lock();
+        match spent.take(&self.options.budget, all, now) {
+            Err(most) if !is_approved => {
+                let minutes = self.options.budget.window.as_secs().div_ceil(60);
+                return Err(Error::Withheld(format!(
+                    "{most} volumes were deleted within {minutes} min, and no more are for now: put the annotation {}: \"true\" on \
+                     the Lease to have it done now",
+                    cloud_provider::APPROVAL
+                )));
+            }
+            Err(_) => spent.count(all, now),
+            Ok(()) => {}
+        }
+        self.counted.lock().insert(volume.to_owned(), now);
+        self.requested.add_deletion_found(now);
+        Ok(())
     }
 }

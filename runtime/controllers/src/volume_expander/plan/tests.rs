@@ -220,6 +220,31 @@ fn writes_of_this_controller_are_no_news() {
     assert!(is_news(&before, &asking("30Gi", json!({}))));
 }
 
+/// Its author changes it as often as he likes.
+#[test]
+fn a_claim_whose_volume_grows_is_not_asked_about_for_another_size() {
+    let (idle, begun_at) = (asking("20Gi", json!({})), |size: &str, status: &str| asking(size, begun("20Gi", status)));
+    let grows = begun_at("20Gi", AT_WORK);
+    for (before, after, is_refused, expected) in [
+        (None, &idle, false, GrowthWake::AtOnce),
+        (None, &asking("10Gi", json!({})), false, GrowthWake::Never),
+        (Some(&idle), &grows, false, GrowthWake::Never),
+        (Some(&idle), &asking("30Gi", json!({})), false, GrowthWake::AtOnce),
+        (Some(&grows), &begun_at("30Gi", AT_WORK), false, GrowthWake::IfIdle),
+        (Some(&grows), &begun_at("15Gi", AT_WORK), false, GrowthWake::IfIdle),
+        (Some(&grows), &begun_at("15Gi", AT_WORK), true, GrowthWake::AtOnce),
+        (Some(&begun_at("20Gi", INFEASIBLE)), &begun_at("15Gi", INFEASIBLE), false, GrowthWake::AtOnce),
+        (
+            Some(&grows),
+            &asking("20Gi", merged(begun("20Gi", AT_WORK), &json!({ "metadata": { "uid": "2" } }))),
+            false,
+            GrowthWake::AtOnce,
+        ),
+    ] {
+        assert_eq!(wake(before, after, is_refused), expected, "{before:?} {after:?} {is_refused}");
+    }
+}
+
 #[test]
 fn a_persistent_volume_names_its_claim() {
     assert_eq!(claim_of(&sized("1Gi", json!({})), DRIVER).as_deref(), Some("default/data"));

@@ -164,10 +164,13 @@ fn a_block_device_has_no_filesystem() {
 #[test]
 fn an_intent_survives_in_its_config_map() {
     let mut intent = asked(&claim(json!({})), &storage_class(json!({}))).unwrap();
-    (intent.desired.memo, intent.is_returned) = (Some("made vol-1 since 7".to_owned()), true);
+    (intent.desired.memo, intent.is_returned, intent.is_refused) = (Some("made vol-1 since 7".to_owned()), true, true);
+    intent.made = Some("vol-1".to_owned());
     let kept = intent.config_map().unwrap();
     let read = Intent::kept(&kept, DRIVER).unwrap();
-    assert!(read.is_called && read.is_kept && read.is_returned, "another process may have called");
+    assert!(read.is_called && read.is_kept && read.is_inherited, "another process may have called");
+    assert!(read.is_returned && read.is_refused && read.is_retained());
+    assert_eq!(read.made.as_deref(), Some("vol-1"));
     assert_eq!((&read.desired, &read.skeleton), (&intent.desired, &intent.skeleton));
     assert_eq!(Intent::kept(&kept, "another"), None);
     let mut renamed = kept.clone();
