@@ -197,7 +197,7 @@ impl Guard {
 
     async fn ask(&self, known: &mut RememberedAccount) -> Result<()> {
         let asked = tokio::time::timeout(CALL, self.identity.identity()).await.unwrap_or_else(|_| Err(late()));
-        let found = asked.map_err(|error| error.during(&checking(known.remembered.as_deref())))?;
+        let found = asked.map_err(|error| denied_if_invalid(error).during(&checking(known.remembered.as_deref())))?;
         if let Some(store) = &self.store {
             match store.read().await {
                 Ok(Some(on_lease)) => known.follow_lease(on_lease, found.as_deref()),
@@ -338,6 +338,14 @@ fn checking(remembered: Option<&str>) -> String {
     match remembered {
         Some(account) => format!("checking that the credential still belongs to the cloud account {account:?}"),
         None => "asking which cloud account the credential belongs to".to_owned(),
+    }
+}
+
+/// No object is wrong where the settings do not fit the account, so that a change of the credential is reason to try again.
+fn denied_if_invalid(error: Error) -> Error {
+    match error {
+        Error::Invalid(text) => Error::Denied(text),
+        other => other,
     }
 }
 

@@ -103,6 +103,17 @@ async fn an_error_says_nothing_about_the_account() {
 }
 
 #[tokio::test]
+async fn settings_that_do_not_fit_the_account_make_no_object_invalid() {
+    let cloud = cloud("a");
+    let account = account(&cloud);
+    assert_eq!(account.check().await, Ok(()));
+    cloud.version().send_replace(2);
+    cloud.names(Err(Error::Invalid("setting accountID says a".to_owned())));
+    let reason = "checking that the credential still belongs to the cloud account \"a\": setting accountID says a";
+    assert_eq!(account.check().await, Err(Error::Denied(reason.to_owned())), "another credential may do");
+}
+
+#[tokio::test]
 async fn a_cloud_without_accounts_is_never_doubted() {
     let cloud = cloud("a");
     cloud.names(Ok(None));
