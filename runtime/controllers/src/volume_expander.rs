@@ -193,7 +193,14 @@ impl VolumeExpander {
 
     /// Looks again at claims that have changed more than once in a short time.
     async fn retry_with_changes(self: Arc<Self>) {
-        self.changes.follow(|it| self.queue.add(it)).await;
+        let look = |key: &str| {
+            let is_refused = self.attempts.lock().is_refused(key);
+            match self.claims.get(key).is_some_and(|it| !is_refused && plan::is_at_work(&it)) {
+                true => self.queue.add_if_idle(key),
+                false => self.queue.add(key),
+            }
+        };
+        self.changes.follow(look).await;
     }
 
     /// Reads the list of volumes as long as claims wait for it.

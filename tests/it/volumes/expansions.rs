@@ -335,11 +335,11 @@ async fn a_claim_that_changes_all_the_time_costs_few_calls() {
         }
         false => Err(Error::Invalid("no such size".to_owned())).into(),
     });
-    let _rig = start(&cluster, &cloud);
     for name in ["slow", "odd"] {
         bound(&cluster, name, json!({})).await;
         ask(&cluster, name, "2Gi").await;
     }
+    let _rig = start(&cluster, &cloud);
     stands(&cluster, "slow", Some("ControllerResizeInProgress")).await;
     stands(&cluster, "odd", Some("ControllerResizeInfeasible")).await;
     let each = |handle: &str| asked(&cloud).iter().filter(|(it, _)| it == handle).count();

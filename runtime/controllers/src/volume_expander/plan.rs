@@ -146,6 +146,11 @@ pub(super) fn is_due(claim: &PersistentVolumeClaim) -> bool {
     ClaimSizes::of(claim).is_some_and(|it| it.asked.bytes > it.had)
 }
 
+/// Whether the cloud is at work on a claim's volume, by the claim's status.
+pub(super) fn is_at_work(claim: &PersistentVolumeClaim) -> bool {
+    ClaimSizes::of(claim).is_some_and(|it| it.status == Some(AT_WORK))
+}
+
 /// When a claim is looked at that has changed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum GrowthWake {
@@ -164,10 +169,9 @@ pub(super) fn wake(
     is_refused: bool,
 ) -> GrowthWake {
     let Some(before) = before else { return if is_due(after) { GrowthWake::AtOnce } else { GrowthWake::Never } };
-    let is_at_work = ClaimSizes::of(after).is_some_and(|it| it.status == Some(AT_WORK));
     match is_news(before, after) {
         false => GrowthWake::Never,
-        true if is_at_work && !is_refused && before.metadata.uid == after.metadata.uid => GrowthWake::IfIdle,
+        true if is_at_work(after) && !is_refused && before.metadata.uid == after.metadata.uid => GrowthWake::IfIdle,
         true => GrowthWake::AtOnce,
     }
 }
