@@ -21,7 +21,7 @@ use tests::wait;
 use crate::controller::{is, network, node_with, nodes};
 
 /// How often the process is killed, unless `AEROSTAT_POINTS` says it.
-const POINTS: u64 = 30;
+const POINTS: u64 = 12;
 /// Nodes that come and go.
 const NODES: usize = 60;
 /// How long it may take from one kill to the next, and to the end.

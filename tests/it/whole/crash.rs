@@ -20,7 +20,7 @@ use tests::vendor::{
 use self::run::CrashTest;
 
 /// How many points each test tries at least, unless `AEROSTAT_POINTS` says it: few, so that `make test` stays short.
-const POINTS: u64 = 30;
+const POINTS: u64 = 15;
 
 #[tokio::test]
 async fn kill_9_leaves_one_load_balancer_for_each_service() {

@@ -20,6 +20,9 @@ use crate::setup::{CloudRig, service, worker};
 
 const FLAGS: [&str; 2] = ["--allocate-node-cidrs", "--cluster-cidr=10.244.0.0/16"];
 
+/// So many objects are there more at each start.
+const AT_A_TIME: usize = 5;
+
 /// Nodes that were there before all others, as in a cluster that is used.
 const WORKERS: u64 = 6;
 
@@ -285,40 +288,40 @@ async fn created(client: &Client, path: &str, object: &Value, name: &str) {
     }
 }
 
-#[tokio::test]
-async fn adv_155_no_node_of_its_kubelet_ends_the_process() {
+/// Makes objects, some at a time: each by its author, and then the others are served by a process that starts with all of them.
+async fn others_are_served_beside(path: &str, objects: &[Made], author: impl AsyncFn(&Others, &str) -> Client) {
     let mut others = others().await;
-    for (name, node, told) in nodes() {
-        let kubelet = others.client(&format!("system:node:{name}"), "system:nodes").await;
-        created(&kubelet, "/api/v1/nodes", &node, name).await;
-        others.are_served(name).await;
-        if let Some(part) = told {
-            others.told(name, part).await;
+    for some in objects.chunks(AT_A_TIME) {
+        for (name, object, _) in some {
+            created(&author(&others, name).await, path, object, name).await;
+        }
+        let names: Vec<_> = some.iter().map(|(name, ..)| *name).collect();
+        others.are_served(&names.join(", ")).await;
+        for (name, _, told) in some {
+            if let Some(part) = told {
+                others.told(name, part).await;
+            }
         }
     }
+}
+
+#[tokio::test]
+async fn adv_155_no_node_of_its_kubelet_ends_the_process() {
+    let kubelet =
+        async |others: &Others, name: &str| others.client(&format!("system:node:{name}"), "system:nodes").await;
+    others_are_served_beside("/api/v1/nodes", &nodes(), kubelet).await;
 }
 
 #[tokio::test]
 async fn adv_155_no_service_of_an_editor_ends_the_process() {
-    let mut others = others().await;
-    let editor = others.client("editor", "editors").await;
-    for (name, service, told) in services() {
-        created(&editor, "/api/v1/namespaces/default/services", &service, name).await;
-        others.are_served(name).await;
-        if let Some(part) = told {
-            others.told(name, part).await;
-        }
-    }
+    let editor = async |others: &Others, _: &str| others.client("editor", "editors").await;
+    others_are_served_beside("/api/v1/namespaces/default/services", &services(), editor).await;
 }
 
 #[tokio::test]
 async fn adv_155_no_volume_of_its_author_ends_the_process() {
-    let mut others = others().await;
-    let author = others.client("provisioner", "provisioners").await;
-    for (name, volume, _) in volumes() {
-        created(&author, "/api/v1/persistentvolumes", &volume, name).await;
-        others.are_served(name).await;
-    }
+    let author = async |others: &Others, _: &str| others.client("provisioner", "provisioners").await;
+    others_are_served_beside("/api/v1/persistentvolumes", &volumes(), author).await;
 }
 
 /// The rights that these tests hand out are no more than the least.

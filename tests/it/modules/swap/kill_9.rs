@@ -17,7 +17,7 @@ use tests::random::{self, Random};
 use super::rig::{FAST, Heard, LEASE, Rig, names};
 
 /// At how many points the process dies in both runs together, unless `AEROSTAT_POINTS` says it.
-const POINTS: u64 = 30;
+const POINTS: u64 = 12;
 /// So many of the Services that are there stay.
 const STAY: usize = 6;
 /// How long the cloud takes for a request.

@@ -18,7 +18,7 @@ use crate::setup::{CloudRig, FINALIZER, addresses, default_name, is_about_load_b
 
 const SERVICES: usize = 6;
 /// How often the process is killed until it may finish what the user asked for.
-const KILLS: usize = 3;
+const KILLS: usize = 2;
 /// How long it may take from one kill, or change, to the next.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// How much of the log is shown.
