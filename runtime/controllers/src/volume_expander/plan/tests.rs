@@ -222,7 +222,7 @@ fn writes_of_this_controller_are_no_news() {
 
 /// Its author changes it as often as he likes.
 #[test]
-fn a_claim_whose_volume_grows_is_not_asked_about_for_another_size() {
+fn a_growing_volume_is_not_asked_about_for_another_size() {
     let (idle, begun_at) = (asking("20Gi", json!({})), |size: &str, status: &str| asking(size, begun("20Gi", status)));
     let grows = begun_at("20Gi", AT_WORK);
     for (before, after, is_refused, expected) in [
