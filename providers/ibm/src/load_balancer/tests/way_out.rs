@@ -136,7 +136,7 @@ fn rules_of_a_changed_protocol_replace_those_of_before() {
 }
 
 #[test]
-fn rules_of_ours_that_somebody_changed_are_made_anew() {
+fn rules_of_ours_that_somebody_changed_are_made_again() {
     let own = format!("{MARK}80-169-48-0-1");
     let mut narrow = rule(&own, "169.48.0.1");
     narrow["local"] = json!({ "address": "10.240.0.1" });
