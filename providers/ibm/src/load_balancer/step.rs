@@ -123,7 +123,7 @@ pub(super) enum VpcNext {
     /// It is as desired.
     Nothing,
     /// This change.
-    Change(VpcStep),
+    Change(Box<VpcStep>),
     /// To read its listeners: the rest depends on them.
     ReadListeners,
     /// To read the members of the pool with this id, of which there are as many as there should be.
@@ -132,7 +132,7 @@ pub(super) enum VpcNext {
 
 impl VpcNext {
     fn change(request: Request, does: impl Into<String>) -> Self {
-        Self::Change(VpcStep { request, does: does.into() })
+        Self::Change(Box::new(VpcStep { request, does: does.into() }))
     }
 }
 
