@@ -149,7 +149,8 @@ impl FakeSlb {
         match action {
             "CreateDomainExtension" => {
                 let listeners = self.balancers.get(balancer).unwrap().body["Listeners"].as_array().unwrap();
-                let is_it = |it: &Value| it["ListenerPort"].to_string() == port && it["ListenerProtocol"] == "https";
+                let is_it =
+                    |it: &Value| it["ListenerPort"].as_u64() == port.parse().ok() && it["ListenerProtocol"] == "https";
                 assert!(listeners.iter().any(is_it), "{pairs:?}");
                 if self.domains.all().count() >= self.most_domains {
                     return refusal(400, "DomainExtensionNumberOverLimit");
