@@ -96,10 +96,15 @@ pub(crate) async fn pod(cluster: &Cluster, name: &str, node: &str) {
     wait::until(&format!("pod {name} is made"), async || pods.create(&PostParams::default(), &pod).await.ok()).await;
 }
 
-async fn volumes_attached(cluster: &Cluster, node: &str) -> Vec<String> {
+/// Waits until a node shows that this volume alone is attached: before that, kube-controller-manager takes none away for six minutes.
+pub(crate) async fn node_shows(cluster: &Cluster, node: &str, driver: &str, handle: &str) {
     let nodes: Api<Node> = Api::all(cluster.admin.clone());
-    let status = nodes.get(node).await.unwrap().status.unwrap_or_default();
-    status.volumes_attached.unwrap_or_default().into_iter().map(|it| it.name).collect()
+    let name = format!("kubernetes.io/csi/{driver}^{handle}");
+    wait::until(&format!("node {node} shows {name}"), async || {
+        let attached = nodes.get(node).await.ok()?.status?.volumes_attached?;
+        attached.iter().map(|it| it.name.as_str()).eq([name.as_str()]).then_some(())
+    })
+    .await;
 }
 
 /// With kube-controller-manager's binder and attach/detach controller. The kubelets are the test's.
@@ -140,10 +145,7 @@ async fn a_pods_volume_comes_to_its_node_and_moves_to_another() {
     assert_eq!(json!(at_one.status.unwrap().attachment_metadata), json!({ "device": "/dev/pv-1" }));
     assert!(all(&cluster).get("pv-1").await.unwrap().finalizers().iter().any(|it| it == FINALIZER));
     event(&cluster, "one", "SuccessfulAttachVolume").await;
-    wait::until("the node shows the volume", async || {
-        (volumes_attached(&cluster, "n1").await == [format!("kubernetes.io/csi/{DRIVER}^pv-1")]).then_some(())
-    })
-    .await;
+    node_shows(&cluster, "n1", DRIVER, "pv-1").await;
 
     pod(&cluster, "two", "n2").await;
     let told = event(&cluster, "two", "FailedAttachVolume").await;

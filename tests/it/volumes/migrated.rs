@@ -13,7 +13,7 @@ use tests::control_plane::Cluster;
 use tests::kubelet;
 use tests::rig::Rig;
 
-use crate::attachments::{CONTROLLERS, attachments, detached, gone, is_attached, pod, seen};
+use crate::attachments::{CONTROLLERS, attachments, detached, gone, is_attached, node_shows, pod, seen};
 use crate::provisioner::{FINALIZER, VolumeCloud, claims, cluster, made, phase, volume_gone};
 use crate::volumes::{PROVISIONED_BY, all, create, when};
 
@@ -90,6 +90,7 @@ async fn a_pods_volume_of_an_in_tree_plugin_is_attached() {
     );
     let (asked, node_id) = cloud.script.attach_volume.calls().remove(0);
     assert_eq!((asked.handle.as_str(), asked.name.as_str(), node_id.as_str()), ("vol-1", "vol-1", "i-2"));
+    node_shows(&cluster, "n2", EBS, "vol-1").await;
     let pods: Api<Pod> = Api::namespaced(cluster.admin.clone(), "default");
     pods.delete("one", &DeleteParams::default().grace_period(0)).await.unwrap();
     gone(&cluster, "vol-1").await;
