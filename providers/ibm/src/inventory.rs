@@ -51,8 +51,8 @@ fn item(live: &VpcBalancer, uid: &str) -> InventoryItem {
     }
 }
 
-/// What the list shows of what `ensure` looks at: which parts there are, and not what is in them. A pool that gets other members keeps its id, so
-/// that this is no revision. `None` where its own security group says who may come in: rules that somebody opens are found in each period.
+/// The parts of a load balancer that the list shows, and that `ensure` looks at: their ids, and not their contents. A pool that gets other
+/// members keeps its id, so that this is no revision. `None` where its own security group says who may come in: rules that somebody opens are found in each period.
 fn outline(live: &VpcBalancer) -> Option<String> {
     if live.security_groups.iter().any(|it| it.name == live.name) {
         return None;

@@ -203,7 +203,7 @@ impl VolumeAttacher {
                     }
                     continue;
                 };
-                // What this controller itself writes of it is no reason to look again.
+                // A write of this controller itself is no reason to look again.
                 let told = |shown: &VolumeAttachment| {
                     let goes = shown.metadata.deletion_timestamp.is_some();
                     (shown.uid(), goes, plan::is_attached(shown), shown.spec.clone())

@@ -15,7 +15,7 @@ pub(super) struct ServiceAccess<'a> {
     pub(super) region: &'a str,
     pub(super) service: &'a LoadBalancer,
     pub(super) cluster_uid: &'a str,
-    /// What is known of one that is not shown yet, or that no listener may use.
+    /// The memo about a list of access that no lookup shows yet, or that no listener may use yet.
     pub(super) memo: &'a AccessMemo,
     /// How long one may take until it is shown.
     pub(super) longest: Duration,

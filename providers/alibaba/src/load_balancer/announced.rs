@@ -127,7 +127,7 @@ impl AccessMemo {
         self.known.replace(known);
     }
 
-    /// What a call waits for that is otherwise done.
+    /// The list of access for which a call waits that is otherwise done.
     pub(super) fn waits(&self) -> Option<String> {
         self.known.borrow().as_ref().map(ListState::waits)
     }
@@ -191,7 +191,7 @@ mod tests {
 
     const LONGEST: Duration = Duration::from_secs(60);
 
-    /// What is known at second 100 to a call with this memo.
+    /// The memo as a call at second 100 reads it.
     fn known(memo: &str, is_new: bool) -> AccessMemo {
         let service = LoadBalancer::of("default", "web", "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11");
         let extra = if is_new { vec![("host.new-memo".to_owned(), "true".to_owned())] } else { Vec::new() };

@@ -90,7 +90,7 @@ impl<'a> NlbCall<'a> {
         Ok(())
     }
 
-    /// What the call waits for. What earlier calls have begun has to be over first, and what it has changed is read after that.
+    /// The jobs that the call waits for. Those of earlier calls have to be over first, and the objects that they changed are read after that.
     ///
     /// # Errors
     ///

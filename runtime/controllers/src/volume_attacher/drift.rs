@@ -21,8 +21,8 @@ pub(super) struct SaidAttachment {
     pub(super) node_id: String,
 }
 
-/// What an attachment says; `None` for one that goes, that is not attached, or that was not begun as this controller and the external
-/// attacher do it: then the machine is not known but by the word of a kubelet.
+/// The volume and the machine that an attachment names; `None` for one that goes, that is not attached, or that was not begun as this
+/// controller and the external attacher do it: then the machine is not known but by the word of a kubelet.
 pub(super) fn said(
     attachment: &VolumeAttachment,
     volume: Option<&PersistentVolume>,

@@ -88,7 +88,7 @@ fn a_list_of_access_goes_with_its_service_while_lists_lag() {
     assert_eq!(lists(&played), 1);
     assert!(delete(&played, &mut made), "it is known by its id");
     assert_eq!(played.cloud.borrow_mut().cloud().objects().len(), 0);
-    // What another call may have sent is looked for, and not for ever.
+    // A list that another call may have made is looked for, and not for ever.
     service.extra.clear();
     let (played, _) = announced();
     let begun = played.cloud.borrow().now();
