@@ -12,6 +12,8 @@
 //!
 //! The intent outlives claim and process: whatever was asked for is either a PersistentVolume's or abandoned.
 
+mod abandon;
+mod adopted;
 mod class;
 mod hand;
 mod intent;
@@ -62,6 +64,7 @@ use crate::watched::{WatchWriter, Watched};
 use crate::woken::FrequentChanges;
 use crate::worker::{self, random};
 
+use self::adopted::AdoptedVolumes;
 use self::intent::Intent;
 use self::orphans::VolumeOrphans;
 use self::plan::VolumeStep;
@@ -141,6 +144,8 @@ struct VolumeProvisioner {
     saved: Mutex<HashSet<String>>,
     /// The handles in PersistentVolumes that may be saved, and that the watch has not shown yet, by the names of those.
     handles: Mutex<HashMap<String, String>>,
+    /// Volumes of PersistentVolumes that were not made for their claims: one worker at a time asks about them.
+    adopted: tokio::sync::Mutex<AdoptedVolumes>,
     orphans: Mutex<VolumeOrphans>,
     requested: RequestedChanges,
     metrics: VolumeMetrics,
@@ -189,6 +194,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         counted: Mutex::default(),
         saved: Mutex::default(),
         handles: Mutex::default(),
+        adopted: tokio::sync::Mutex::default(),
         orphans: Mutex::default(),
         requested: context.requested.clone(),
         metrics: context.metrics.volumes.clone(),

@@ -14,7 +14,7 @@ use tests::faults::{Fault, Faults};
 use tests::rig::Rig;
 use tests::wait;
 
-use crate::claims::pending_cloud;
+use crate::claims::{begun, pending_cloud};
 use crate::provisioner::{
     DRIVER, FINALIZER, VolumeCloud, attachment, claim, class, cluster, delete_claim, event, given, no_intent, phase,
     released, start, volume_gone,
@@ -193,6 +193,45 @@ async fn volumes_that_were_begun_are_given_up_within_the_budget() {
     rig.requested.approve(tokio::time::Instant::now());
     no_intent(&cluster).await;
     assert_eq!(cloud.abandoned().len(), 2);
+}
+
+/// As where a person has found it in the cloud, and keeps it by a PersistentVolume of another name.
+#[tokio::test]
+async fn a_begun_volume_that_another_one_has_is_not_given_up() {
+    let cluster = cluster().await;
+    class(&cluster, "fast", json!({})).await;
+    let mut by_hand = volume("by-hand", DRIVER);
+    by_hand["spec"]["csi"]["volumeHandle"] = json!("vol-1");
+    create(&cluster, &by_hand).await.unwrap();
+    let cloud = pending_cloud();
+    let _rig = start(&cluster, &cloud);
+    let name = begun(&cluster, &cloud).await;
+    let found = CloudVolume { handle: "vol-1".to_owned(), name, ..CloudVolume::default() };
+    let answers = move |_: &String| Ok(Some(found.clone()));
+    cloud.script.get_volumes.answers(move |handles| handles.iter().map(&answers).collect::<Vec<_>>().into());
+    delete_claim(&cluster, "data").await;
+    let told = event(&cluster, "data", "VolumeKept").await;
+    assert!(told.message.unwrap().contains("PersistentVolume by-hand has it"));
+    no_intent(&cluster).await;
+    assert_eq!((cloud.abandoned(), cloud.deleted()), (Vec::new(), Vec::new()));
+}
+
+#[tokio::test]
+async fn a_begun_volume_that_no_other_one_has_is_given_up() {
+    let cluster = cluster().await;
+    class(&cluster, "fast", json!({})).await;
+    for name in ["by-hand-1", "by-hand-2"] {
+        create(&cluster, &volume(name, DRIVER)).await.unwrap();
+    }
+    let cloud = pending_cloud();
+    let _rig = start(&cluster, &cloud);
+    let name = begun(&cluster, &cloud).await;
+    let other = |handle: &String| Ok(Some(CloudVolume { handle: handle.clone(), ..CloudVolume::default() }));
+    cloud.script.get_volumes.answers(move |handles| handles.iter().map(other).collect::<Vec<_>>().into());
+    delete_claim(&cluster, "data").await;
+    no_intent(&cluster).await;
+    assert_eq!(cloud.abandoned(), [name]);
+    assert_eq!(cloud.script.get_volumes.asked(), 2, "each once");
 }
 
 /// Cases: csi 78

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use cloud_provider::{AccessMode, ClaimOwner, CloudVolume, DesiredVolume, VolumePlace};
 use k8s_openapi::api::core::v1::{
-    ConfigMap, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolume, VolumeNodeAffinity,
+    ConfigMap, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectReference, PersistentVolume,
+    VolumeNodeAffinity,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::api::ObjectMeta;
@@ -119,6 +120,19 @@ impl Intent {
     /// The name of the class.
     pub(super) fn class(&self) -> &str {
         self.skeleton.spec.as_ref().and_then(|it| it.storage_class_name.as_deref()).unwrap_or_default()
+    }
+
+    /// The claim, which may be gone.
+    pub(super) fn claim(&self) -> ObjectReference {
+        let owner = &self.desired.owner;
+        ObjectReference {
+            api_version: Some("v1".to_owned()),
+            kind: Some("PersistentVolumeClaim".to_owned()),
+            namespace: Some(owner.namespace.clone()),
+            name: Some(owner.name.clone()),
+            uid: Some(owner.uid.clone()),
+            ..ObjectReference::default()
+        }
     }
 
     /// The name of its ConfigMap.

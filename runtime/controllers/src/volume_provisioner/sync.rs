@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use cloud_provider::{Error as CloudError, PendingVolume, Reply, VolumeCreation, VolumeDeletion};
-use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference, PersistentVolumeClaim};
+use cloud_provider::{Error as CloudError, PendingVolume, Reply, VolumeCreation};
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim};
 use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use tokio::time::{Instant, timeout};
@@ -34,53 +34,6 @@ impl VolumeProvisioner {
             (ClaimStep::Abandon | ClaimStep::Lost, _, Some(intent)) => self.let_go(intent).await,
             _ => Ok(NextSync::Done),
         }
-    }
-
-    /// A volume for which nobody seems to wait. A watch may lag, above all after a restart, so that the API server is asked.
-    async fn let_go(&self, intent: Intent) -> Result<NextSync, Error> {
-        let what = "the question whether the volume has a PersistentVolume, or a claim waits for it";
-        let failed = |source| Error::Write { what, source };
-        let owner = &intent.desired.owner;
-        let volume = answer(self.plain_volume_api.get_opt(&intent.desired.name)).await.map_err(failed)?;
-        let claims: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), &owner.namespace);
-        let claim = answer(claims.get_opt(&owner.name)).await.map_err(failed)?;
-        let claim = claim.filter(|it| it.metadata.uid.as_deref() == Some(intent.uid()));
-        match plan::claim(claim.as_ref(), Some(&intent), volume.is_some(), &self.driver()) {
-            ClaimStep::Abandon => {
-                if let Some(handle) = plan::retained(&intent)
-                    && self.is_there(handle).await?
-                {
-                    return self.keep_retained(&intent, handle).await;
-                }
-                self.abandon(claim.map(Arc::new), intent).await
-            }
-            ClaimStep::Settle => self.forget(&intent).await.map(|()| NextSync::Done),
-            ClaimStep::Lost => Err(Error::Refused(format!(
-                "the claim is bound to PersistentVolume {}, which is not there: its volume stays in the cloud. Write the \
-                 PersistentVolume again, or delete the claim",
-                intent.desired.name
-            ))),
-            ClaimStep::Begin | ClaimStep::Create | ClaimStep::Ignore => Ok(NextSync::After(LAG)),
-        }
-    }
-
-    /// Whether the cloud has a volume.
-    async fn is_there(&self, handle: &str) -> Result<bool, Error> {
-        let asked = timeout(CALL, self.cloud.get(&[handle.to_owned()])).await;
-        let answer = asked.ok().and_then(|mut it| it.answer.pop()).unwrap_or_else(|| Err(late()));
-        answer.map(|it| it.is_some()).map_err(Error::Cloud)
-    }
-
-    /// A volume of another policy than `Delete` stays where its PersistentVolume and its claim have gone, and is a person's to delete.
-    async fn keep_retained(&self, intent: &Intent, handle: &str) -> Result<NextSync, Error> {
-        let text = format!(
-            "volume {handle} was made for PersistentVolume {}, which is not there, nor does its claim wait for it: its policy is not Delete, \
-             so that it stays. Next step: delete it in the cloud, or write a PersistentVolume with its handle",
-            intent.desired.name
-        );
-        warn!("{text}");
-        self.events.warn_once(&intent.desired.name, &of_claim(intent), "VolumeKept", &text);
-        self.forget(intent).await.map(|()| NextSync::After(LAG))
     }
 
     /// A claim is seen for the first time.
@@ -238,54 +191,8 @@ impl VolumeProvisioner {
         self.let_go(intent).await
     }
 
-    /// One step away from a volume for which nobody waits.
-    async fn abandon(&self, claim: Option<Arc<PersistentVolumeClaim>>, intent: Intent) -> Result<NextSync, Error> {
-        self.cloud.check().await.map_err(Error::Cloud)?;
-        if !intent.is_given_up() {
-            self.take_deletion(&intent.desired.name)?;
-        } else if self.abandoned.lock().insert(intent.uid().to_owned()) {
-            // Its claim waits, and has nothing in it.
-            self.requested.add_deletion_found(Instant::now());
-        }
-        let call = timeout(CALL, self.cloud.abandon(&intent.desired)).await;
-        let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
-        self.events.record(&intent.desired.name, &of_claim(&intent), events);
-        match answer.map_err(Error::Cloud)? {
-            VolumeDeletion::Done => {
-                info!(claim = intent.desired.owner.name, volume = intent.desired.name, "nothing is left of the volume");
-                match claim.filter(|_| intent.is_returned) {
-                    Some(claim) => self.give_back_abandoned(&claim, &intent).await,
-                    None => self.forget_abandoned(&intent).await,
-                }
-            }
-            VolumeDeletion::Pending(pending) => self.postpone(intent, pending).await,
-            VolumeDeletion::InUse(nodes) => Err(Error::Waits(format!(
-                "volume {}, which is given up, is attached to {}: it is deleted once they have let go of it",
-                intent.desired.name,
-                nodes.join(", ")
-            ))),
-        }
-    }
-
-    async fn give_back_abandoned(
-        &self,
-        claim: &Arc<PersistentVolumeClaim>,
-        intent: &Intent,
-    ) -> Result<NextSync, Error> {
-        let node = intent.selected_node.clone().unwrap_or_default();
-        self.give_back(claim, &format!("no room in the place of node {node}")).await?;
-        self.forget_abandoned(intent).await
-    }
-
-    /// Nothing is left of the volume. The claim may have changed meanwhile, and is looked at as one that is seen for the first time.
-    async fn forget_abandoned(&self, intent: &Intent) -> Result<NextSync, Error> {
-        self.handles.lock().remove(&intent.desired.name);
-        self.counted.lock().remove(&intent.desired.name);
-        self.forget(intent).await.map(|()| NextSync::After(LAG))
-    }
-
     /// Takes the selected node off the claim, so that the scheduler chooses again.
-    async fn give_back(&self, claim: &Arc<PersistentVolumeClaim>, why: &str) -> Result<(), Error> {
+    pub(super) async fn give_back(&self, claim: &Arc<PersistentVolumeClaim>, why: &str) -> Result<(), Error> {
         let mut desired = (**claim).clone();
         desired.metadata.annotations.get_or_insert_default().remove(SELECTED_NODE);
         let api = Api::namespaced(self.client.clone(), &claim.namespace().unwrap_or_default());
@@ -300,7 +207,7 @@ impl VolumeProvisioner {
     }
 
     /// Keeps the memo, and comes back.
-    async fn postpone(&self, mut intent: Intent, pending: PendingVolume) -> Result<NextSync, Error> {
+    pub(super) async fn postpone(&self, mut intent: Intent, pending: PendingVolume) -> Result<NextSync, Error> {
         let PendingVolume { memo, after, reason } = pending;
         debug!(volume = intent.desired.name, reason, "the volume is not there yet, or not gone yet");
         if intent.desired.memo != memo {
@@ -408,19 +315,6 @@ fn written(intent: &Intent) -> Result<ConfigMap, Error> {
     intent.config_map().map_err(|error| Error::Refused(format!("the intent cannot be written: {error}")))
 }
 
-/// The claim of an intent, which may be gone.
-fn of_claim(intent: &Intent) -> ObjectReference {
-    let owner = &intent.desired.owner;
-    ObjectReference {
-        api_version: Some("v1".to_owned()),
-        kind: Some("PersistentVolumeClaim".to_owned()),
-        namespace: Some(owner.namespace.clone()),
-        name: Some(owner.name.clone()),
-        uid: Some(owner.uid.clone()),
-        ..ObjectReference::default()
-    }
-}
-
 impl Reconcile for VolumeProvisioner {
     type Error = Error;
 
@@ -451,7 +345,7 @@ impl Reconcile for VolumeProvisioner {
             return;
         }
         let (about, reason) = if let Some(uid) = key.strip_prefix(CLAIM) {
-            let intent = self.intents.lock().get(uid).map(of_claim);
+            let intent = self.intents.lock().get(uid).map(Intent::claim);
             (self.claim(uid).map(|it| reference(it.as_ref())).or(intent), "ProvisioningFailed")
         } else {
             let volume = key.strip_prefix(VOLUME).and_then(|it| self.volumes.get(it));
