@@ -7,7 +7,9 @@
 //!   have sent, its name is looked for, and it is sent again only when that was absent for [`VolumePauses::create_again`].
 //! - A volume is the claim's by its mark, or by its name and the vendor's own mark. One of the same name that is another's is
 //!   never taken, whatever the memo says.
-//! - A volume that failed, or is smaller than was asked for, is deleted and made again: no PersistentVolume has it yet.
+//! - A volume that failed, or is smaller than was asked for, is deleted and made again, after a longer pause each time: no PersistentVolume
+//!   has it yet.
+//! - An action that the cloud took and could not carry out is told, and begun again after a longer pause each time.
 //! - An abandoned volume is gone only when it was absent for [`VolumePauses::appear`].
 //! - A volume with the mark of another cluster is not deleted; nor is one that is attached, and nothing is detached for it.
 //! - A volume that is attached elsewhere is not moved.
@@ -83,7 +85,6 @@ pub use self::attach::{attach, detach, expand};
 pub use self::cloud::{Attaching, Making, VolumeBackend, VolumePauses, get, gone};
 pub use self::create::create;
 pub use self::delete::{abandon, delete};
-pub use self::failure::tell_failure;
 pub use self::memo::creation_number;
 
 #[cfg(test)]

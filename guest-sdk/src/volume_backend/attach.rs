@@ -1,6 +1,7 @@
 //! One step of a volume towards a machine or away from it, and towards a larger size.
 
 use super::cloud::{Attaching, SOON, VolumeBackend, is_foreign, is_shared, live, missing};
+use super::failure::begun;
 use crate::{
     AttachMode, Change, Error, ExpandedVolume, Growth, KnownVolume, PendingVolume, Result, VolumeAttachment,
     VolumeDetachment, VolumeExpansion, VolumeState, cluster, events,
@@ -10,7 +11,8 @@ use crate::{
 ///
 /// # Errors
 ///
-/// Those of `backend`; [`Error::Invalid`] for a handle that is not this driver's, and for a volume that does not exist.
+/// Those of `backend`; [`Error::Invalid`] for a handle that is not this driver's, and for a volume that does not exist;
+/// [`Error::Unavailable`] after an action that has failed.
 pub fn attach<B: VolumeBackend>(
     backend: &B,
     known: &KnownVolume,
@@ -44,7 +46,8 @@ pub fn attach<B: VolumeBackend>(
     if volume.state == VolumeState::Changing {
         return Ok(pending(poll, format!("the cloud is at work on {title}")));
     }
-    Ok(match backend.attach(&live, node_id, mode)? {
+    let attaching = backend.attach(&live, node_id, mode);
+    Ok(match begun(backend, &live, attaching, |it| *it == Attaching::Begun)? {
         Attaching::Begun => pending(poll, format!("the cloud attaches {title} to {node_id}")),
         Attaching::Busy(why) => pending(SOON, why),
         Attaching::Full(why) => VolumeAttachment::Full(why),
@@ -55,7 +58,7 @@ pub fn attach<B: VolumeBackend>(
 ///
 /// # Errors
 ///
-/// Those of `backend`; [`Error::Invalid`] for a handle that is not this driver's.
+/// Those of `backend`; [`Error::Invalid`] for a handle that is not this driver's; [`Error::Unavailable`] after an action that has failed.
 pub fn detach<B: VolumeBackend>(backend: &B, known: &KnownVolume, node_id: &str) -> Result<VolumeDetachment> {
     let Some((live, volume)) = live(backend, known)? else { return Ok(VolumeDetachment::Done) };
     let (title, poll) = (volume.title(), backend.pauses().poll);
@@ -71,7 +74,8 @@ pub fn detach<B: VolumeBackend>(backend: &B, known: &KnownVolume, node_id: &str)
     if !backend.is_attached(&live, node_id) && backend.stalled(&live, node_id).is_none() {
         return Ok(pending(poll, format!("the cloud attaches {title} to {node_id}, or detaches it")));
     }
-    Ok(match backend.detach(&live, node_id)? {
+    let change = backend.detach(&live, node_id);
+    Ok(match begun(backend, &live, change, |it| *it == Change::Done(()))? {
         Change::Done(()) => pending(SOON, format!("the cloud detaches {title} from {node_id}")),
         Change::Busy(why) => pending(SOON, why),
     })
@@ -82,7 +86,7 @@ pub fn detach<B: VolumeBackend>(backend: &B, known: &KnownVolume, node_id: &str)
 /// # Errors
 ///
 /// Those of `backend`; [`Error::Invalid`] for a handle that is not this driver's, and for a volume that does not exist;
-/// [`Error::Denied`] for a volume with the mark of another cluster.
+/// [`Error::Denied`] for a volume with the mark of another cluster; [`Error::Unavailable`] after an action that has failed.
 pub fn expand<B: VolumeBackend>(backend: &B, known: &KnownVolume, bytes: u64) -> Result<VolumeExpansion> {
     let (live, volume) = live(backend, known)?.ok_or_else(|| missing(known))?;
     if is_foreign(&volume, &cluster()?) {
@@ -104,7 +108,8 @@ pub fn expand<B: VolumeBackend>(backend: &B, known: &KnownVolume, bytes: u64) ->
     if B::GROWTH == Growth::Detached && !volume.attached_to.is_empty() {
         return Ok(VolumeExpansion::InUse(volume.attached_to));
     }
-    Ok(match backend.expand(&live, bytes)? {
+    let change = backend.expand(&live, bytes);
+    Ok(match begun(backend, &live, change, |it| *it == Change::Done(()))? {
         Change::Done(()) => pending(SOON, format!("the cloud enlarges {title}")),
         Change::Busy(why) => pending(SOON, why),
     })

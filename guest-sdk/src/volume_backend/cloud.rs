@@ -85,6 +85,13 @@ pub trait VolumeBackend {
         None
     }
 
+    /// The action that the cloud could not carry out, for a person, if that is the last one on this volume. Another one is begun, and its answer
+    /// is an error with these words, so that each is begun after a longer pause.
+    fn failure(&self, live: &Self::Live) -> Option<String> {
+        let _ = live;
+        None
+    }
+
     /// The publish context of a volume that is attached to this machine.
     fn publish_context(&self, live: &Self::Live, node_id: &str) -> Vec<(String, String)> {
         let _ = (live, node_id);

@@ -10,6 +10,9 @@ use crate::{
     cluster, events,
 };
 
+/// The longest pause that the host makes.
+const LONGEST: Duration = Duration::from_secs(300);
+
 /// Takes one step towards the volume that a claim asks for.
 ///
 /// # Errors
@@ -59,11 +62,13 @@ pub fn create<B: VolumeBackend>(backend: &B, desired: &DesiredVolume) -> Result<
         None if desired.is_first_create() => return send(backend, desired),
         None => now,
     };
-    match remaining(since, backend.pauses().create_again, now) {
-        Some(left) => {
-            let number = creation_number(desired)?;
-            Ok(lost(desired, (since, number), left.min(backend.pauses().poll)))
-        }
+    let number = creation_number(desired)?;
+    if let Some(left) = remaining(since, backend.pauses().create_again, now) {
+        return Ok(lost(desired, (since, number), left.min(backend.pauses().poll)));
+    }
+    // Those before have failed.
+    match remaining(since, again_after(number.saturating_sub(1)), now) {
+        Some(left) => Ok(lost(desired, (since, number), left)),
         None => send(backend, desired),
     }
 }
@@ -129,12 +134,17 @@ fn settle<B: VolumeBackend>(
         )));
     }
     let message = format!("{unusable}: it is deleted, and another is made");
-    events::warning(None, "VolumeReplaced", &message);
-    let because = match backend.delete(live)? {
-        Change::Done(()) => message,
-        Change::Busy(why) => why,
+    events::warning(None, "ProvisioningFailed", &message);
+    let (after, because) = match backend.delete(live)? {
+        Change::Done(()) => (again_after(number), message),
+        Change::Busy(why) => (SOON, why),
     };
-    Ok(made(&volume.handle, (clock::now(), number), SOON, because))
+    Ok(made(&volume.handle, (clock::now(), number), after, because))
+}
+
+/// The pause after which another one is made, where so many have failed: from a second to five minutes.
+fn again_after(failed: u32) -> Duration {
+    Duration::from_secs((1 << failed.min(10)) / 2).min(LONGEST)
 }
 
 fn send<B: VolumeBackend>(backend: &B, desired: &DesiredVolume) -> Result<VolumeCreation> {

@@ -1,17 +1,29 @@
 //! An action of the cloud on a volume that has failed.
 
-use crate::{Result, events};
+use super::cloud::VolumeBackend;
+use crate::{Error, Result, events};
 
-/// Says what the cloud could not do, once another action has begun: from then on the failed one is the last no more, and told no more.
-/// It is told beside a refusal of the other action, too: that says nothing of it.
+/// The answer to another action. Where the last one had failed, and this one has begun, it is an error that says what the cloud could not do: by
+/// it the host tells people, and pauses longer each time. From then on the failed one is the last no more. Beside a refusal it is an event: the
+/// refusal says nothing of it.
 ///
-/// `failure` is the failed action, for a person; `answer` is that of the cloud to the other one, and `has_begun` whether it was taken.
-pub fn tell_failure<T>(failure: Option<&str>, answer: &Result<T>, has_begun: impl FnOnce(&T) -> bool) {
-    let is_told = match answer {
-        Ok(it) => has_begun(it),
-        Err(_) => true,
-    };
-    if let Some(failure) = failure.filter(|_| is_told) {
-        events::warning(None, "VolumeActionFailed", &format!("{failure}: another is asked for"));
+/// # Errors
+///
+/// [`Error::Unavailable`] with the failed action; that of `answer`.
+pub(super) fn begun<B: VolumeBackend, T>(
+    backend: &B,
+    live: &B::Live,
+    answer: Result<T>,
+    has_begun: impl FnOnce(&T) -> bool,
+) -> Result<T> {
+    match (answer, backend.failure(live)) {
+        (Ok(it), Some(failure)) if has_begun(&it) => {
+            Err(Error::unavailable(format_args!("{failure}: another is asked for")))
+        }
+        (Err(refusal), Some(failure)) => {
+            events::warning(None, "VolumeActionFailed", &failure);
+            Err(refusal)
+        }
+        (answer, _) => answer,
     }
 }

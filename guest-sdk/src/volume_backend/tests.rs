@@ -185,6 +185,10 @@ impl<const UNIQUE: bool> VolumeBackend for Acme<UNIQUE> {
         live["disk"]["stalled"].as_str().map(str::to_owned)
     }
 
+    fn failure(&self, live: &Value) -> Option<String> {
+        live["disk"]["failure"].as_str().map(str::to_owned)
+    }
+
     fn publish_context(&self, live: &Value, _: &str) -> Vec<(String, String)> {
         vec![("name".to_owned(), live["name"].as_str().unwrap().to_owned())]
     }
@@ -327,7 +331,7 @@ fn a_volume_that_failed_or_is_too_small_is_made_again() {
         assert!(matches!(again, Ok(VolumeCreation::Pending(_))), "{again:?}");
         assert_eq!(
             (requests.last().unwrap().as_str(), &told[..]),
-            ("DELETE api /disks/disk-2", &["VolumeReplaced".to_owned()][..])
+            ("DELETE api /disks/disk-2", &["ProvisioningFailed".to_owned()][..])
         );
         let (used, requests, _) = call(disk(json!("m-1")), || create(&Acme::<true>, &desired()));
         assert!(matches!(used, Err(Error::Invalid(_))) && requests.len() == 1, "{requests:?}");
@@ -469,4 +473,45 @@ fn a_volume_that_stalls_on_its_way_is_told_and_let_go() {
     let (leaves, requests, _) = call(cloud(), || detach(&Acme::<true>, &known, "m-1"));
     assert!(matches!(leaves, Ok(VolumeDetachment::Pending(_))), "{leaves:?}");
     assert_eq!(requests.last().unwrap(), "POST api /disks/disk-2/at");
+}
+
+/// Cases: csi 55
+#[test]
+fn an_action_after_one_that_failed_is_begun_and_an_error() {
+    let disk = |at: Value| json!({ "size": 1, "mark": "", "at": at, "failure": "action 7 has failed" });
+    let cloud = |at: Value| Disks::<true>::default().with("pvc-1", disk(at));
+    let known = KnownVolume::of("disk-2");
+    let (attached, requests, told) =
+        call(cloud(Value::Null), || attach(&Acme::<true>, &known, "m-1", &mode()).map(drop));
+    assert!(matches!(&attached, Err(Error::Unavailable(why)) if why.contains("action 7 has failed")), "{attached:?}");
+    assert_eq!((requests.len(), told.len()), (2, 0), "{requests:?}");
+    for (answer, requests, _) in [
+        call(cloud(json!("m-1")), || detach(&Acme::<true>, &known, "m-1").map(drop)),
+        call(cloud(Value::Null), || expand(&Acme::<true>, &known, 10 * GIB).map(drop)),
+    ] {
+        assert!(matches!(&answer, Err(Error::Unavailable(_))) && requests.len() == 2, "{answer:?} {requests:?}");
+    }
+    let (there, ..) = call(cloud(json!("m-1")), || attach(&Acme::<true>, &known, "m-1", &mode()));
+    assert!(matches!(there, Ok(VolumeAttachment::Ready(_))), "nothing else has to be begun: {there:?}");
+}
+
+#[test]
+fn a_creation_is_repeated_after_a_longer_pause_each_time() {
+    let ours = mark(CLUSTER, UID);
+    let mut pauses = Vec::new();
+    for number in [1, 2, 5, 30] {
+        let failed = json!({ "size": 10, "mark": ours, "at": null, "failed": "no disk" });
+        let memo = Some(format!("made disk-2 since 1 number {number}"));
+        let asked = DesiredVolume { memo, ..desired() };
+        let (left, ..) = call(Disks::<true>::default().with(&desired().name, failed), || create(&Acme::<true>, &asked));
+        let Ok(VolumeCreation::Pending(left)) = left else { panic!("{left:?}") };
+        pauses.push(left.wait.milliseconds / 1_000);
+        // Asked for too early, it waits for the rest.
+        let asked = DesiredVolume { memo: left.memo, ..desired() };
+        let (early, requests, _) = call(Disks::<true>::default(), || create(&Acme::<true>, &asked));
+        let Ok(VolumeCreation::Pending(early)) = early else { panic!("{early:?}") };
+        assert!(requests.iter().all(|it| it.starts_with("GET ")), "{requests:?}");
+        assert_eq!(early.wait.milliseconds, left.wait.milliseconds, "{number}");
+    }
+    assert_eq!(pauses, [1, 2, 16, 300]);
 }

@@ -122,20 +122,6 @@ impl LiveVolume {
     fn without_actions(volume: DropletVolume) -> Self {
         Self { volume, actions: Vec::new() }
     }
-
-    /// The last one, if it has failed.
-    fn failure(&self) -> Option<&VolumeAction> {
-        self.actions.iter().max_by_key(|it| it.id).filter(|it| it.has_failed())
-    }
-
-    /// Says which action has failed, once another has begun.
-    fn tell_failure<T>(&self, answer: &Result<T>, has_begun: impl FnOnce(&T) -> bool) {
-        let failure = self.failure().map(|VolumeAction { id, kind, .. }| {
-            let volume = &self.volume.name;
-            format!("action {id} ({kind}) on volume {volume} has failed in the cloud, which does not say why")
-        });
-        volume_backend::tell_failure(failure.as_deref(), answer, has_begun);
-    }
 }
 
 /// One call about one volume.
@@ -241,28 +227,26 @@ impl VolumeBackend for VolumeCall {
         api::delete(&live.volume.id)
     }
 
+    fn failure(&self, live: &LiveVolume) -> Option<String> {
+        let VolumeAction { id, kind, .. } = live.actions.iter().max_by_key(|it| it.id).filter(|it| it.has_failed())?;
+        let volume = &live.volume.name;
+        Some(format!("action {id} ({kind}) on volume {volume} has failed in the cloud, which does not say why"))
+    }
+
     fn publish_context(&self, live: &LiveVolume, _: &str) -> Vec<(String, String)> {
         vec![(VOLUME_NAME.to_owned(), live.volume.name.clone())]
     }
 
     fn attach(&self, live: &LiveVolume, node_id: &str, _: &AttachMode) -> Result<Attaching> {
-        let droplet = droplet(node_id)?;
-        let attaching = api::attach(&live.volume, droplet);
-        live.tell_failure(&attaching, |it| *it == Attaching::Begun);
-        attaching
+        api::attach(&live.volume, droplet(node_id)?)
     }
 
     fn detach(&self, live: &LiveVolume, node_id: &str) -> Result<Change<()>> {
-        let droplet = droplet(node_id)?;
-        let change = api::detach(&live.volume, droplet);
-        live.tell_failure(&change, |it| *it == Change::Done(()));
-        change
+        api::detach(&live.volume, droplet(node_id)?)
     }
 
     fn expand(&self, live: &LiveVolume, bytes: u64) -> Result<Change<()>> {
-        let change = api::resize(&live.volume, bytes.div_ceil(GIB));
-        live.tell_failure(&change, |it| *it == Change::Done(()));
-        change
+        api::resize(&live.volume, bytes.div_ceil(GIB))
     }
 }
 

@@ -152,13 +152,6 @@ impl VolumeWithActions {
         }
         servers
     }
-
-    /// Says which action has failed, once another has begun.
-    fn tell_failure<T>(&self, answer: &Result<T>, has_begun: impl FnOnce(&T) -> bool) {
-        let failed = self.actions.first().filter(|it| it.status == ActionStatus::Error);
-        let failure = failed.map(|it| format!("volume {}: {}", self.volume.name, it.failure()));
-        volume_backend::tell_failure(failure.as_deref(), answer, has_begun);
-    }
 }
 
 /// One call about one volume.
@@ -255,6 +248,11 @@ impl VolumeBackend for ClaimCall {
         api::delete(live.volume.id)
     }
 
+    fn failure(&self, live: &VolumeWithActions) -> Option<String> {
+        let failed = live.actions.first().filter(|it| it.status == ActionStatus::Error)?;
+        Some(format!("volume {}: {}", live.volume.name, failed.failure()))
+    }
+
     fn publish_context(&self, live: &VolumeWithActions, _: &str) -> Vec<(String, String)> {
         vec![(DEVICE.to_owned(), live.volume.linux_device.clone())]
     }
@@ -262,21 +260,15 @@ impl VolumeBackend for ClaimCall {
     fn attach(&self, live: &VolumeWithActions, node_id: &str, _: &AttachMode) -> Result<Attaching> {
         let server = cloud::id(node_id)
             .ok_or_else(|| Error::invalid(format_args!("node id {node_id:?} is not the id of a server, a number")))?;
-        let attaching = api::attach(live.volume.id, server);
-        live.tell_failure(&attaching, |it| *it == Attaching::Begun);
-        attaching
+        api::attach(live.volume.id, server)
     }
 
     fn detach(&self, live: &VolumeWithActions, _: &str) -> Result<Change<()>> {
-        let change = api::detach(live.volume.id);
-        live.tell_failure(&change, |it| *it == Change::Done(()));
-        change
+        api::detach(live.volume.id)
     }
 
     fn expand(&self, live: &VolumeWithActions, bytes: u64) -> Result<Change<()>> {
-        let change = api::resize(live.volume.id, bytes.div_ceil(GIB));
-        live.tell_failure(&change, |it| *it == Change::Done(()));
-        change
+        api::resize(live.volume.id, bytes.div_ceil(GIB))
     }
 }
 

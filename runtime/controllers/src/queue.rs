@@ -130,10 +130,15 @@ impl Queue {
     /// Puts a key that did not fail back for later, whatever delay it had before. With no delay it has only been written down what
     /// comes next: whether that fails again is still to be seen, so that failures before it count.
     pub(crate) fn postpone(&mut self, key: &str, delay: Duration, now: Instant) {
-        self.cancel(key);
         if !delay.is_zero() {
             self.limits.forget(key);
         }
+        self.put_back(key, delay, now);
+    }
+
+    /// Puts a key back for later, whatever delay it had before. Failures before count: what was begun may fail once more.
+    pub(crate) fn put_back(&mut self, key: &str, delay: Duration, now: Instant) {
+        self.cancel(key);
         self.add_after(key, delay, now);
     }
 
@@ -330,6 +335,17 @@ mod tests {
         assert_eq!(queue.failures("a"), 3);
         queue.forget("a");
         assert_eq!(queue.failures("a"), 0);
+    }
+
+    #[test]
+    fn work_under_way_ends_no_back_off() {
+        let now = Instant::now();
+        let mut queue = Queue::new(Limits::per_key());
+        queue.retry("a", Pause::AtLeast(SECOND), now, 0.0);
+        queue.put_back("a", 2 * SECOND, now);
+        assert_eq!((queue.failures("a"), queue.wakes_at()), (1, Some(now + 2 * SECOND)));
+        queue.forget("a");
+        assert_eq!(queue.failures("a"), 0, "it is as it should be");
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub(crate) enum NextSync {
     Done,
     /// It is reconciled again then.
     After(Duration),
+    /// The cloud is at work on it, and it is reconciled again then: whether that fails is still to be seen, so that failures before it count.
+    UnderWay(Duration),
 }
 
 /// Works with so many workers, watched by `liveness`, until `shutdown` is ready or one of `background` ends; then what is being worked on is
@@ -78,6 +80,7 @@ async fn work<R: Reconcile>(reconciler: Arc<R>, queue: Arc<WorkQueue>) {
         match contained(reconciler.sync(&key)).await {
             Ok(Ok(NextSync::Done)) => work.succeeded(),
             Ok(Ok(NextSync::After(delay))) => work.postponed(delay),
+            Ok(Ok(NextSync::UnderWay(delay))) => work.is_under_way(delay),
             Ok(Err(error)) => {
                 reconciler.show(&key, &error, work.failures());
                 let pause = work.failed(|failures| reconciler.pause(&error, failures));
@@ -174,6 +177,49 @@ mod tests {
         assert!(!liveness.is_stuck());
         pass(Duration::from_secs(2)).await;
         assert!(liveness.is_stuck(), "both workers hang");
+    }
+
+    /// Begins what fails a second later, each time.
+    #[derive(Default)]
+    struct Begins(parking_lot::Mutex<Vec<tokio::time::Instant>>);
+
+    impl Reconcile for Begins {
+        type Error = ();
+
+        async fn sync(&self, _: &str) -> Result<NextSync, ()> {
+            let mut calls = self.0.lock();
+            calls.push(tokio::time::Instant::now());
+            if calls.len() % 2 == 1 { Ok(NextSync::UnderWay(Duration::from_secs(1))) } else { Err(()) }
+        }
+
+        fn show(&self, _: &str, (): &(), _: u32) {}
+
+        fn pause(&self, (): &(), failures: u32) -> Pause {
+            Pause::AtLeast(self.back_off().after(failures))
+        }
+
+        fn back_off(&self) -> BackOff {
+            crate::volume_error::BACK_OFF
+        }
+    }
+
+    /// Cases: csi 55
+    #[tokio::test(start_paused = true)]
+    async fn what_is_begun_and_fails_is_begun_after_growing_pauses() {
+        let metrics = crate::metrics::Metrics::register(&prometheus::Registry::new()).unwrap();
+        let limits = crate::queue::limits::Limits::per_key();
+        let queue = Arc::new(WorkQueue::new(metrics.queue("test"), limits, || 0.0));
+        let (begins, mut tasks) = (Arc::new(Begins::default()), JoinSet::new());
+        queue.add("one");
+        let (shared, worked) = (queue.clone(), begins.clone());
+        tasks.spawn(async move {
+            run(worked, shared, 1, JoinSet::new(), &Liveness::default(), std::future::pending()).await;
+        });
+        tokio::time::sleep(Duration::from_secs(100)).await;
+        let calls = begins.0.lock().clone();
+        let begun: Vec<_> = calls.iter().step_by(2).collect();
+        let pauses: Vec<_> = begun.windows(2).map(|it| (*it[1] - *it[0]).as_secs()).collect();
+        assert_eq!(pauses, [2, 3, 5, 9, 17, 33]);
     }
 
     #[test]

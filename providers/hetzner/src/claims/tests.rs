@@ -332,7 +332,7 @@ fn a_creation_that_failed_is_taken_away_and_made_again() {
     let (left, requests, told) = call(failed, || Hetzner::create(&DesiredVolume { memo, ..desired() }));
     assert!(matches!(left, Ok(VolumeCreation::Pending(_))), "{left:?}");
     assert_eq!(requests.last().unwrap(), &format!("DELETE hcloud /volumes/{SECOND}"));
-    assert_eq!(told, ["VolumeReplaced"]);
+    assert_eq!(told, ["ProvisioningFailed"]);
 }
 
 #[test]
@@ -417,8 +417,8 @@ fn actions_that_failed_are_told_and_begun_again() {
     let failed = FakeProject::default().with("pvc-1", json!({}));
     let failed = failed.with_action(SECOND, "attach_volume", Some(42), true, 0);
     let (again, requests, told) = call(failed, || Hetzner::attach(&second(), "42", &mode()));
-    assert!(matches!(again, Ok(VolumeAttachment::Pending(_))), "{again:?}");
-    assert_eq!((requests.len(), &told[..]), (3, &["VolumeActionFailed".to_owned()][..]));
+    assert!(matches!(&again, Err(Error::Unavailable(why)) if why.starts_with("volume pvc-1: ")), "{again:?}");
+    assert_eq!((requests.len(), told.len()), (3, 0), "the host tells it by the error");
 }
 
 /// Cases: csi 40

@@ -165,6 +165,15 @@ impl QueuedWork<'_> {
         self.queue.changed.notify_one();
     }
 
+    /// As [`Self::postponed`], where what was begun may still fail: failures before it count.
+    pub(crate) fn is_under_way(self, delay: Duration) {
+        let mut state = self.queue.lock();
+        self.queue.metrics.retries.inc();
+        state.queue.put_back(&self.key, delay, Instant::now());
+        drop(state);
+        self.queue.changed.notify_one();
+    }
+
     /// How many times in a row the key has failed before.
     pub(crate) fn failures(&self) -> u32 {
         self.queue.lock().queue.failures(&self.key)

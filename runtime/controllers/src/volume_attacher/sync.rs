@@ -448,7 +448,8 @@ impl Reconcile for VolumeAttacher {
         }
         result.map(|progress| match progress {
             AttachProgress::Over | AttachProgress::Changed(_) => NextSync::Done,
-            AttachProgress::UnderWay(after) | AttachProgress::Later(after) => NextSync::After(after),
+            AttachProgress::UnderWay(after) => NextSync::UnderWay(after),
+            AttachProgress::Later(after) => NextSync::After(after),
             AttachProgress::Waiting => NextSync::After(LOOK_AGAIN),
         })
     }

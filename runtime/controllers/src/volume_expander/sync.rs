@@ -236,7 +236,8 @@ impl Reconcile for VolumeExpander {
         }
         result.map(|progress| match progress {
             GrowthProgress::Over => NextSync::Done,
-            GrowthProgress::UnderWay(after) | GrowthProgress::Later(after) => NextSync::After(after),
+            GrowthProgress::UnderWay(after) => NextSync::UnderWay(after),
+            GrowthProgress::Later(after) => NextSync::After(after),
         })
     }
 
