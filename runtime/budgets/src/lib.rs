@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! nodes, load balancers, routes   a share of what there is, and always a few   share ► Spent
+//! volumes                         the same, in all and of each namespace        volume_deletions ► Spent
 //! writes with a credential        so many, or so many for each change that Kubernetes asks for   writes ► Count
 //! a person's approval             lifts the limits for one window   requested_changes
 //! ```
@@ -16,11 +17,13 @@ mod node_deletions;
 mod numbers;
 mod requested_changes;
 mod share;
+mod volume_deletions;
 mod writes;
 
 pub use self::count::{Count, Recorded, Refusal, WriteAges};
 pub use self::node_deletions::NodeDeletions;
-pub use self::numbers::{LOAD_BALANCERS, NODES, ROUTES, VOLUMES, WRITES};
+pub use self::numbers::{LOAD_BALANCERS, NODES, ROUTES, VOLUMES, VOLUMES_OF_NAMESPACE, WRITES};
 pub use self::requested_changes::{LONGEST_WINDOW, RequestedChanges, WaitingChange};
 pub use self::share::{Budget, Spent};
+pub use self::volume_deletions::{VolumeBudgets, VolumeCounts, VolumeDeletions, VolumesSpent};
 pub use self::writes::{WriteKind, WriteLimits};

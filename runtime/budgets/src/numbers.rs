@@ -19,6 +19,9 @@ pub const ROUTES: Budget = Budget { percent: 10, least: 1, window: WINDOW };
 /// Deletions of volumes whose claims are gone.
 pub const VOLUMES: Budget = Budget { percent: 10, least: 20, window: WINDOW };
 
+/// Those of them whose claims were in one namespace: what it deletes leaves others their part.
+pub const VOLUMES_OF_NAMESPACE: Budget = Budget { percent: 10, least: 10, window: WINDOW };
+
 /// Writes with one credential.
 pub const WRITES: WriteLimits = WriteLimits {
     window: WINDOW,
@@ -56,6 +59,7 @@ mod tests {
             ),
             ("load balancers of vanished Services", "load balancers", LOAD_BALANCERS, "nothing"),
             ("volumes", "driver's PersistentVolumes", VOLUMES, "nothing"),
+            ("volumes of one namespace", "driver's PersistentVolumes of its claims", VOLUMES_OF_NAMESPACE, "nothing"),
             ("routes", "routes", ROUTES, "`--route-deletion-budget`, `--route-deletion-budget-window`"),
         ];
         for (name, all, Budget { percent, least, window }, set_by) in shares {

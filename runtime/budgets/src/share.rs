@@ -44,10 +44,21 @@ impl Spent {
 
     /// How many deletions are left in this window, as [`take`](Self::take) counts them.
     pub fn left(&mut self, budget: &Budget, objects: usize, now: Instant) -> usize {
-        while self.0.front().is_some_and(|(at, _)| now.saturating_duration_since(*at) >= budget.window) {
+        self.forget(budget.window, now);
+        budget.deletions(self.most().max(objects)).saturating_sub(self.0.len())
+    }
+
+    /// Forgets deletions that do not count any more.
+    fn forget(&mut self, window: Duration, now: Instant) {
+        while self.0.front().is_some_and(|(at, _)| now.saturating_duration_since(*at) >= window) {
             self.0.pop_front();
         }
-        budget.deletions(self.most().max(objects)).saturating_sub(self.0.len())
+    }
+
+    /// Whether no deletion counts.
+    pub(crate) fn is_unspent(&mut self, window: Duration, now: Instant) -> bool {
+        self.forget(window, now);
+        self.0.is_empty()
     }
 
     /// The most objects at one of the deletions of this window.

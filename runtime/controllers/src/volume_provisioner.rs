@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use budgets::Budget;
-use budgets::{RequestedChanges, Spent};
+use budgets::{RequestedChanges, VolumeBudgets, VolumeDeletions};
 use cloud_provider::{Cloud, CloudVolumes, Identity};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolume, PersistentVolumeClaim};
@@ -93,6 +93,8 @@ pub struct Options {
     pub cluster_name: String,
     /// How many volumes are deleted in how long.
     pub budget: Budget,
+    /// The same for the volumes of one namespace's claims.
+    pub namespace_budget: Budget,
     /// How often it looks whether the vendor's own provisioner runs.
     pub vendor_period: Duration,
     /// How often it looks for volumes that nothing in the cluster has.
@@ -104,9 +106,16 @@ impl Default for Options {
         Self {
             cluster_name: "kubernetes".to_owned(),
             budget: budgets::VOLUMES,
+            namespace_budget: budgets::VOLUMES_OF_NAMESPACE,
             vendor_period: LOOKS,
             orphan_period: Duration::from_hours(1),
         }
+    }
+}
+
+impl Options {
+    fn budgets(&self) -> VolumeBudgets {
+        VolumeBudgets { all: self.budget, of_namespace: self.namespace_budget }
     }
 }
 
@@ -137,7 +146,7 @@ struct VolumeProvisioner {
     changes: FrequentChanges,
     /// UIDs of claims that wait, and whose volumes are being abandoned, each of which is one change.
     abandoned: Mutex<HashSet<String>>,
-    spent: Mutex<Spent>,
+    spent: Mutex<VolumeDeletions>,
     /// PersistentVolumes whose deletion is counted, and not done, and those that are not there yet: since when.
     counted: Mutex<HashMap<String, Instant>>,
     /// PersistentVolumes that were saved, and that the watch has not shown yet.

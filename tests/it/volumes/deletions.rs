@@ -165,6 +165,38 @@ async fn a_mass_deletion_stops_until_a_person_approves() {
     assert_eq!(cloud.deleted().len(), 3);
 }
 
+/// Cases: csi 42
+#[tokio::test]
+async fn one_namespace_keeps_no_other_from_its_deletions() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    for nth in 1..=3 {
+        released(&cluster, &format!("pv-{nth}"), &format!("vol-{nth}"), "Delete").await;
+    }
+    let namespace_budget = Budget { percent: 10, least: 2, window: Duration::from_secs(600) };
+    let rig = Rig::start(&cluster, &cloud, Options { namespace_budget, ..Options::default() });
+    let withheld = wait::until("a deletion is withheld", async || {
+        for nth in 1..=3 {
+            for told in events(&cluster, &format!("pv-{nth}")).await {
+                if told.reason.as_deref() == Some("VolumeDeletionWithheld") {
+                    return told.message;
+                }
+            }
+        }
+        None
+    })
+    .await;
+    assert!(withheld.starts_with("2 volumes of namespace default were deleted within 10 min"), "{withheld}");
+    let mut other = volume("pv-4", DRIVER);
+    other["spec"]["persistentVolumeReclaimPolicy"] = json!("Delete");
+    other["spec"]["claimRef"] =
+        json!({ "kind": "PersistentVolumeClaim", "name": "gone", "namespace": "other", "uid": "gone" });
+    create(&cluster, &other).await.unwrap();
+    phase(&cluster, "pv-4", "Released").await;
+    volume_gone(&cluster, "pv-4").await;
+    assert_eq!((cloud.deleted().len(), rig.counter("aerostat_volume_deletions_withheld_total")), (3, 1.0));
+}
+
 #[tokio::test]
 async fn volumes_that_were_begun_are_given_up_within_the_budget() {
     let cluster = cluster().await;

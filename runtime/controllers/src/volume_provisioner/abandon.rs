@@ -136,7 +136,7 @@ impl VolumeProvisioner {
             AnotherLook::None => {}
         }
         if !intent.is_given_up() {
-            self.take_deletion(&intent.desired.name)?;
+            self.take_deletion(&intent.desired.name, &intent.desired.owner.namespace)?;
         } else if self.abandoned.lock().insert(intent.uid().to_owned()) {
             // Its claim waits, and has nothing in it.
             self.requested.add_deletion_found(Instant::now());

@@ -81,6 +81,12 @@ pub(super) fn class(pv: &PersistentVolume) -> &str {
     pv.spec.as_ref().and_then(|it| it.storage_class_name.as_deref()).unwrap_or_default()
 }
 
+/// The namespace of a PersistentVolume's claim; empty where it names none.
+pub(super) fn namespace(pv: &PersistentVolume) -> &str {
+    let claim = pv.spec.as_ref().and_then(|it| it.claim_ref.as_ref());
+    claim.and_then(|it| it.namespace.as_deref()).unwrap_or_default()
+}
+
 /// The handle of a PersistentVolume's volume, if it is this driver's.
 pub(super) fn handle<'a>(pv: &'a PersistentVolume, driver: &str) -> Option<&'a str> {
     known_volume::source(pv, driver).map(|it| it.volume_handle.as_str())

@@ -1,7 +1,6 @@
 //! Reconciling one PersistentVolume: guarded while it is used, and deleted with its volume when nobody needs it.
 
-use std::sync::Arc;
-
+use budgets::{VolumeCounts, VolumesSpent};
 use cloud_provider::{KnownVolume, Reply, VolumeDeletion};
 use k8s_openapi::api::core::v1::PersistentVolume;
 use kube::ResourceExt as _;
@@ -85,7 +84,7 @@ impl VolumeProvisioner {
     /// One step towards the absence of a volume.
     async fn delete(&self, pv: &PersistentVolume, known: &KnownVolume) -> Result<NextSync, Error> {
         self.cloud.check().await.map_err(Error::Cloud)?;
-        self.take_deletion(&known.name)?;
+        self.take_deletion(&known.name, plan::namespace(pv))?;
         let call = timeout(CALL, self.cloud.delete(known)).await;
         let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
         self.events.record(&known.name, &reference(pv), events);
@@ -172,28 +171,35 @@ impl VolumeProvisioner {
         }
     }
 
-    /// Counts the deletion of a volume, once until it is done. The error says how many may be deleted in a window.
-    pub(super) fn take_deletion(&self, volume: &str) -> Result<(), Error> {
+    /// Counts the deletion of a volume of a claim in this namespace, once until it is done. The error says how many may be deleted in a window.
+    pub(super) fn take_deletion(&self, volume: &str, namespace: &str) -> Result<(), Error> {
         let (driver, now) = (self.driver(), Instant::now());
         if self.counted.lock().contains_key(volume) {
             return Ok(());
         }
-        let is_approved = self.requested.within(self.options.budget.window, now).is_approved;
-        let is_of_driver = |volume: &Arc<PersistentVolume>| {
-            volume.spec.as_ref().and_then(|it| it.csi.as_ref()).is_some_and(|it| it.driver == driver)
-        };
-        let all = self.volumes.all().iter().filter(|it| is_of_driver(it)).count();
+        let budgets = self.options.budgets();
+        let is_approved = self.requested.within(budgets.all.window, now).is_approved;
+        let all = self.volumes.all();
+        let of_driver = || all.iter().filter(|it| plan::handle(it, &driver).is_some());
+        let of_namespace = of_driver().filter(|it| plan::namespace(it) == namespace).count();
+        let volumes = VolumeCounts { all: of_driver().count(), of_namespace };
         let mut spent = self.spent.lock();
-        match spent.take(&self.options.budget, all, now) {
-            Err(most) if !is_approved => {
-                let minutes = self.options.budget.window.as_secs().div_ceil(60);
+        match spent.take(&budgets, namespace, volumes, now) {
+            Err(budget) if !is_approved => {
+                let (volumes, window) = match budget {
+                    VolumesSpent::All(most) => (format!("{most} volumes"), budgets.all.window),
+                    VolumesSpent::OfNamespace(most) => {
+                        (format!("{most} volumes of namespace {namespace}"), budgets.of_namespace.window)
+                    }
+                };
+                let minutes = window.as_secs().div_ceil(60);
                 return Err(Error::Withheld(format!(
-                    "{most} volumes were deleted within {minutes} min, and no more are for now: put the annotation {}: \"true\" on \
+                    "{volumes} were deleted within {minutes} min, and no more are for now: put the annotation {}: \"true\" on \
                      the Lease to have it done now",
                     cloud_provider::APPROVAL
                 )));
             }
-            Err(_) => spent.count(all, now),
+            Err(_) => spent.count(namespace, volumes, now),
             Ok(()) => {}
         }
         self.counted.lock().insert(volume.to_owned(), now);
