@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn approved_deletions_count_for_both() {
         let (mut spent, now, budgets) = (VolumeDeletions::default(), Instant::now(), budgets(3, 2));
-        (0..2).for_each(|_| spent.count("one", FEW, now));
+        (0..3).for_each(|_| spent.count("one", FEW, now));
         assert_eq!(spent.take(&budgets, "one", FEW, now), Err(VolumesSpent::OfNamespace(3)));
     }
 }

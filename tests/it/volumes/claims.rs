@@ -21,7 +21,7 @@ use tests::wait;
 
 use crate::provisioner::{
     DRIVER, FINALIZER, PLACE, VolumeCloud, claim, claims, class, cluster, delete_claim, event, given, given_at,
-    no_intent, node, start, volume_gone,
+    intents, no_intent, node, start, volume_gone,
 };
 use crate::volumes::{affinity, all, create, node_affinity, volume, when};
 
@@ -286,6 +286,30 @@ async fn a_retained_volume_outlives_an_intent_that_was_left_behind() {
     assert!(told.message.unwrap().contains(&format!("volume handle-of-{name}")));
     no_intent(&cluster).await;
     assert_eq!((cloud.abandoned(), cloud.deleted()), (Vec::new(), Vec::new()));
+}
+
+/// Somebody has deleted it while its volume is made.
+#[tokio::test]
+async fn an_intent_that_was_deleted_is_written_again() {
+    let cluster = cluster().await;
+    class(&cluster, "fast", json!({})).await;
+    let cloud = VolumeCloud::new();
+    let pending = |step: u32| PendingVolume {
+        memo: Some(format!("step {step}")),
+        after: Duration::from_millis(100),
+        reason: "busy".to_owned(),
+    };
+    cloud.script.create_volume.answers_next((0..50).map(|step| Ok(VolumeCreation::Pending(pending(step))).into()));
+    let _rig = start(&cluster, &cloud);
+    let name = claim(&cluster, "data", "fast", given()).await;
+    let kept = format!("aerostat-volume-{}", name.trim_start_matches("pvc-"));
+    let uid = async || intents(&cluster).get_opt(&kept).await.ok()??.uid();
+    let first = wait::until("the intent is kept", &uid).await;
+    intents(&cluster).delete(&kept, &DeleteParams::default()).await.unwrap();
+    wait::until("it is written again", async || uid().await.filter(|it| *it != first)).await;
+    when(&cluster, &name, |_| true).await;
+    no_intent(&cluster).await;
+    assert_eq!(cloud.abandoned(), [""; 0]);
 }
 
 /// Cases: csi 2, csi 13

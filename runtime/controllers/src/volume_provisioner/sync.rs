@@ -246,8 +246,30 @@ impl VolumeProvisioner {
     async fn keep_change(&self, intent: &Intent) -> Result<(), Error> {
         let config_map = written(intent)?;
         let patch = Patch::Merge(serde_json::json!({ "data": config_map.data }));
-        let written = answer(self.intent_api.patch(&intent.config_map_name(), &PatchParams::default(), &patch)).await;
-        written.map(drop).map_err(|source| Error::Write { what: "the change of the intent to make the volume", source })
+        match answer(self.intent_api.patch(&intent.config_map_name(), &PatchParams::default(), &patch)).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_gone() => self.keep_anew(intent, &config_map).await,
+            Err(source) => Err(Error::Write { what: "the change of the intent to make the volume", source }),
+        }
+    }
+
+    /// Somebody has deleted the ConfigMap of an intent: it is written again, unless the intent is settled by now, as the API server says.
+    async fn keep_anew(&self, intent: &Intent, config_map: &ConfigMap) -> Result<(), Error> {
+        let name = &intent.desired.name;
+        let found = answer(self.plain_volume_api.get_opt(name)).await;
+        if found.map_err(|source| Error::Write { what: "the question for the PersistentVolume", source })?.is_some() {
+            return Ok(());
+        }
+        match answer(self.intent_api.create(&PostParams::default(), config_map)).await {
+            Ok(_) => {
+                warn!(
+                    volume = name,
+                    "the ConfigMap with the intent to make this volume was deleted, and is written again"
+                );
+                Ok(())
+            }
+            Err(source) => Err(Error::Write { what: "the intent to make the volume, which was deleted", source }),
+        }
     }
 
     /// The intent is settled: it goes.
