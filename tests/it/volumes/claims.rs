@@ -288,6 +288,41 @@ async fn a_retained_volume_outlives_an_intent_that_was_left_behind() {
     assert_eq!((cloud.abandoned(), cloud.deleted()), (Vec::new(), Vec::new()));
 }
 
+/// Cases: csi 29
+#[tokio::test]
+async fn a_claim_without_a_node_gets_its_volume_where_there_is_room() {
+    let cluster = cluster().await;
+    node(&cluster, "n2", "b").await;
+    class(&cluster, "fast", json!({})).await;
+    let cloud = VolumeCloud::new();
+    cloud.script.create_volume.answers_next([Ok(VolumeCreation::NoRoom("the place is full".to_owned())).into()]);
+    let _rig = start(&cluster, &cloud);
+    let name = claim(&cluster, "data", "fast", given()).await;
+    when(&cluster, &name, |_| true).await;
+    let tried = cloud.script.create_volume.calls();
+    let places: Vec<_> = tried.iter().map(|(it, is_first)| (it.places[0][0].1.as_str(), *is_first)).collect();
+    assert!(matches!(places[..], [("a", true), ("b", true)] | [("b", true), ("a", true)]), "{places:?}");
+    assert_eq!(cloud.abandoned(), [""; 0], "nothing was sent that could have been lost");
+}
+
+/// Cases: csi 29
+#[tokio::test]
+async fn a_volume_that_was_begun_moves_once_nothing_is_left_of_it() {
+    let cluster = cluster().await;
+    node(&cluster, "n2", "b").await;
+    class(&cluster, "fast", json!({})).await;
+    let cloud = VolumeCloud::new();
+    let begun = PendingVolume { memo: None, after: Duration::from_millis(50), reason: "busy".to_owned() };
+    let full = VolumeCreation::NoRoom("the place is full".to_owned());
+    cloud.script.create_volume.answers_next([Ok(VolumeCreation::Pending(begun)).into(), Ok(full).into()]);
+    let _rig = start(&cluster, &cloud);
+    let name = claim(&cluster, "data", "fast", given()).await;
+    when(&cluster, &name, |_| true).await;
+    assert_eq!(cloud.abandoned(), [name]);
+    let tried: Vec<_> = cloud.script.create_volume.calls().into_iter().map(|(it, _)| it.places[0].clone()).collect();
+    assert!(tried.len() == 3 && tried[0] == tried[1] && tried[1] != tried[2], "{tried:?}");
+}
+
 /// Somebody has deleted it while its volume is made.
 #[tokio::test]
 async fn an_intent_that_was_deleted_is_written_again() {

@@ -147,6 +147,9 @@ impl VolumeProvisioner {
         match answer.map_err(Error::Cloud)? {
             VolumeDeletion::Done => {
                 info!(claim = intent.desired.owner.name, volume = intent.desired.name, "nothing is left of the volume");
+                if claim.is_some() && intent.is_moved {
+                    return self.move_on(intent, "an attempt before found none").await;
+                }
                 match claim.filter(|_| intent.is_returned) {
                     Some(claim) => self.give_back_abandoned(&claim, &intent).await,
                     None => self.forget_abandoned(&intent).await,
@@ -158,6 +161,18 @@ impl VolumeProvisioner {
                 intent.desired.name,
                 nodes.join(", ")
             ))),
+        }
+    }
+
+    /// There is no room for a volume in its best place, and nothing of it is there: it is made in the next one. Once all were tried it rests.
+    pub(super) async fn move_on(&self, mut intent: Intent, why: &str) -> Result<NextSync, Error> {
+        let goes_on = intent.move_on();
+        self.keep_change(&intent).await?;
+        self.abandoned.lock().remove(intent.uid());
+        self.remember(&intent);
+        match goes_on {
+            true => Ok(NextSync::After(Duration::ZERO)),
+            false => Err(Error::Waits(format!("no room in any of the volume's places: {why}"))),
         }
     }
 

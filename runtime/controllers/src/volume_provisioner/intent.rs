@@ -25,7 +25,7 @@ pub(super) const IDENTITY: &str = "storage.kubernetes.io/csiProvisionerIdentity"
 /// The intent to make one volume.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Intent {
-    /// Its words are those of the first call for ever; only the memo changes.
+    /// Its words are those of the first call for ever; only the memo changes, and which place is the best once another one has no room.
     pub(super) desired: DesiredVolume,
     /// The PersistentVolume as far as it is known before there is a volume.
     pub(super) skeleton: PersistentVolume,
@@ -33,6 +33,10 @@ pub(super) struct Intent {
     pub(super) selected_node: Option<String>,
     /// There is no room in that node's place: the volume is abandoned, and the claim goes back to the scheduler.
     pub(super) is_returned: bool,
+    /// There is no room in its best place, and no node was selected: the volume is abandoned, and made in the next of its places.
+    pub(super) is_moved: bool,
+    /// So many of its places had no room, one after the other.
+    pub(super) full_places: usize,
     /// The provider calls it invalid: the volume is abandoned, and the claim is looked at as one that is seen for the first time.
     pub(super) is_refused: bool,
     /// The handle of the volume, written before its PersistentVolume where that does not have the policy `Delete`: without it nobody has put data there.
@@ -67,6 +71,10 @@ struct IntentText {
     #[serde(default)]
     is_returned: bool,
     #[serde(default)]
+    is_moved: bool,
+    #[serde(default)]
+    full_places: usize,
+    #[serde(default)]
     is_refused: bool,
     #[serde(default)]
     made: Option<String>,
@@ -98,6 +106,8 @@ impl Intent {
             skeleton,
             selected_node,
             is_returned: false,
+            is_moved: false,
+            full_places: 0,
             is_refused: false,
             made: None,
             is_called: false,
@@ -114,7 +124,19 @@ impl Intent {
 
     /// Whether the volume is abandoned, although a claim may wait for it: not as it is here.
     pub(super) fn is_given_up(&self) -> bool {
-        self.is_returned || self.is_refused
+        self.is_returned || self.is_refused || self.is_moved
+    }
+
+    /// There is no room in its best place, and nothing of it is there: the next one is the best. Returns whether that was not tried in this round.
+    pub(super) fn move_on(&mut self) -> bool {
+        let places = &mut self.desired.places;
+        if !places.is_empty() {
+            places.rotate_left(1);
+        }
+        self.full_places = (self.full_places + 1) % places.len().max(1);
+        self.desired.memo = None;
+        (self.is_moved, self.is_called) = (false, false);
+        self.full_places > 0
     }
 
     /// The name of the class.
@@ -179,6 +201,8 @@ impl Intent {
             annotations,
             selected_node: self.selected_node.clone(),
             is_returned: self.is_returned,
+            is_moved: self.is_moved,
+            full_places: self.full_places,
             is_refused: self.is_refused,
             made: self.made.clone(),
             volume: self.skeleton.clone(),
@@ -213,6 +237,8 @@ impl Intent {
         let is_its_own = text.volume.metadata.name.as_ref() == Some(&desired.name);
         let intent = Self {
             is_returned: text.is_returned,
+            is_moved: text.is_moved,
+            full_places: text.full_places,
             is_refused: text.is_refused,
             made: text.made,
             is_called: true,
@@ -272,6 +298,32 @@ impl From<IntentMode> for AccessMode {
             IntentMode::OnePod => Self::OnePod,
             IntentMode::ManyNodesRead => Self::ManyNodesRead,
             IntentMode::ManyNodesWrite => Self::ManyNodesWrite,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_without_room_are_tried_one_after_the_other() {
+        let place = |zone: &str| vec![("zone".to_owned(), zone.to_owned())];
+        let places = ["a", "b", "c"].map(place).to_vec();
+        let mut intent =
+            Intent::new(DesiredVolume { places, ..DesiredVolume::default() }, PersistentVolume::default(), None);
+        let mut tried = Vec::new();
+        for _ in 0..6 {
+            intent.is_called = true;
+            tried.push((intent.desired.places[0][0].1.clone(), intent.move_on()));
+            assert!(!intent.is_called && intent.desired.places.len() == 3);
+        }
+        let tried: Vec<_> = tried.iter().map(|(place, goes_on)| (place.as_str(), *goes_on)).collect();
+        let round = [("a", true), ("b", true), ("c", false)];
+        assert_eq!(tried, [round, round].concat(), "after a round it rests");
+        for places in [Vec::new(), vec![place("a")]] {
+            let desired = DesiredVolume { places, ..DesiredVolume::default() };
+            assert!(!Intent::new(desired, PersistentVolume::default(), None).move_on(), "there is no other");
         }
     }
 }

@@ -159,7 +159,15 @@ impl VolumeProvisioner {
                 }
                 self.take_back(intent).await
             }
-            VolumeCreation::NoRoom(why) => Err(Error::Waits(format!("no room in any of the volume's places: {why}"))),
+            VolumeCreation::NoRoom(why) if intent.desired.places.len() > 1 => {
+                debug!(volume = intent.desired.name, why, "no room in the volume's best place");
+                if is_first {
+                    return self.move_on(intent, &why).await;
+                }
+                intent.is_moved = true;
+                self.take_back(intent).await
+            }
+            VolumeCreation::NoRoom(why) => Err(Error::Waits(format!("no room in the volume's place: {why}"))),
         }
     }
 
@@ -243,7 +251,7 @@ impl VolumeProvisioner {
     }
 
     /// Writes a change of an intent that is kept.
-    async fn keep_change(&self, intent: &Intent) -> Result<(), Error> {
+    pub(super) async fn keep_change(&self, intent: &Intent) -> Result<(), Error> {
         let config_map = written(intent)?;
         let patch = Patch::Merge(serde_json::json!({ "data": config_map.data }));
         match answer(self.intent_api.patch(&intent.config_map_name(), &PatchParams::default(), &patch)).await {
@@ -285,7 +293,7 @@ impl VolumeProvisioner {
         Ok(())
     }
 
-    fn remember(&self, intent: &Intent) {
+    pub(super) fn remember(&self, intent: &Intent) {
         self.intents.lock().insert(intent.uid().to_owned(), intent.clone());
     }
 
