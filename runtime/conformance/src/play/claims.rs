@@ -1,5 +1,5 @@
-//! The life of a claim's volume: it is made, attached, enlarged, detached and deleted, or made and abandoned; once while nothing goes wrong,
-//! and once for each way in which each request can.
+//! The life of a claim's volume: it is made, attached, enlarged, detached and deleted, or made and abandoned, or asked for twice; once while nothing
+//! goes wrong, and once for each way in which each request can.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -54,9 +54,13 @@ pub(crate) async fn play(stage: &mut Stage, every: usize) -> Result<Option<Recor
         VolumeGrowth::Detached => ClaimLife::GrowsDetached,
     };
     let mut stories = Vec::new();
-    for life in [life, ClaimLife::Abandoned] {
+    for life in [life, ClaimLife::Abandoned, ClaimLife::Repeated] {
         let measure = story(stage, &volumes, [here, there], stories.len(), life, None).await?;
-        let troubles = if measure.is_over() { troubles(&measure) } else { Vec::new() };
+        let mut troubles = if measure.is_over() { troubles(&measure) } else { Vec::new() };
+        if life == ClaimLife::Repeated {
+            // The others are those of a volume that is asked for once.
+            troubles.retain(|(phase, ..)| *phase == ClaimPhase::Begin);
+        }
         stories.push(measure);
         let is_played = |it: &ClaimTrouble| stage.is_played(&life.title(Some(*it)));
         let troubles: Vec<_> = troubles.into_iter().filter(is_played).collect();
@@ -128,6 +132,9 @@ async fn story(
     let mut words = ClaimWords::new(stage, number);
     let mut story = ClaimStory { life, trouble, parts: Vec::new(), elsewhere: None, used: None, smaller: None };
     for phase in life.phases().iter().copied() {
+        if life == ClaimLife::Repeated && phase == ClaimPhase::Create {
+            words.desired.memo = None;
+        }
         let part = part(stage, volumes, &mut words, here, phase, trouble).await?;
         let is_over = part.is_over();
         story.parts.push(part);

@@ -51,6 +51,8 @@ pub(crate) enum ClaimLife {
     GrowsDetached,
     /// Its claim goes after the first call.
     Abandoned,
+    /// Nothing is remembered of the first call, as where a process dies over it, and it is asked for again.
+    Repeated,
 }
 
 impl ClaimLife {
@@ -61,6 +63,7 @@ impl ClaimLife {
             Self::GrowsAttached => &[Create, Attach, Expand, Detach, Delete],
             Self::GrowsDetached => &[Create, Attach, Detach, Expand, Delete],
             Self::Abandoned => &[Begin, Abandon],
+            Self::Repeated => &[Begin, Create, Delete],
         }
     }
 
@@ -68,7 +71,11 @@ impl ClaimLife {
     pub(crate) fn title(self, trouble: Option<ClaimTrouble>) -> String {
         match (trouble, self) {
             (None, Self::Abandoned) => "a volume that nobody waits for, and nothing goes wrong".to_owned(),
+            (None, Self::Repeated) => "a volume that is asked for twice, and nothing goes wrong".to_owned(),
             (None, _) => "a volume, and nothing goes wrong".to_owned(),
+            (Some((phase, nth, how)), Self::Repeated) => {
+                format!("a volume that is asked for twice, {}: request {nth} {}", phase.as_str(), how.words())
+            }
             (Some((phase, nth, how)), _) => format!("a volume, {}: request {nth} {}", phase.as_str(), how.words()),
         }
     }

@@ -69,7 +69,8 @@ fn of_life(life: ClaimLife, change: impl FnOnce(&mut ClaimStory)) -> Vec<String>
 
 #[test]
 fn volumes_that_are_made_attached_and_deleted_break_nothing() {
-    for life in [ClaimLife::Fixed, ClaimLife::GrowsAttached, ClaimLife::GrowsDetached, ClaimLife::Abandoned] {
+    use ClaimLife::{Abandoned, Fixed, GrowsAttached, GrowsDetached, Repeated};
+    for life in [Fixed, GrowsAttached, GrowsDetached, Abandoned, Repeated] {
         assert_eq!(of_life(life, |_| ()), [""; 0], "{life:?}");
     }
 }
@@ -91,6 +92,12 @@ fn volumes_that_are_made_twice_are_found() {
     let twice = of(|it| it.parts[0].again = Some(call(second)));
     assert!(twice[0].contains("asked for once more"), "{twice:?}");
     assert_eq!(twice[1..], ["it was over after create, and the same call again answers that it is over"]);
+    let repeated = of_life(ClaimLife::Repeated, |it| it.parts[1].named = Some(2));
+    assert_eq!(
+        repeated,
+        ["after create the list has 2 volumes of its name"],
+        "nothing was remembered of the first call"
+    );
 }
 
 #[test]
