@@ -18,6 +18,7 @@ mod class;
 mod hand;
 mod intent;
 mod lists;
+mod node_places;
 mod orphans;
 mod places;
 mod plan;
@@ -50,6 +51,7 @@ use crate::account::changed;
 use crate::context::{Context, Task};
 use crate::error::chain;
 use crate::events::reference;
+use crate::inventory::Inventory;
 use crate::liveness::Liveness;
 use crate::metrics::VolumeMetrics;
 use crate::migrated;
@@ -132,6 +134,8 @@ struct VolumeProvisioner {
     csi_nodes: Watched<CSINode>,
     attachments: Watched<VolumeAttachment>,
     nodes: Nodes,
+    /// The machines behind nodes; none where the cloud has no instances.
+    inventory: Option<Arc<Inventory>>,
     /// A node has the driver now, or has it no more.
     nodes_changed: Notify,
     cloud: Arc<dyn CloudVolumes>,
@@ -190,6 +194,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         csi_nodes,
         attachments,
         nodes: context.nodes.clone(),
+        inventory: context.inventory(cloud),
         nodes_changed: Notify::new(),
         vendor: context.volume_vendor(&volumes, VendorPart::Provisioner, options.vendor_period),
         cloud: volumes,

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn persistent_volumes_that_were_not_made_for_their_claims_are_found() {
+    fn persistent_volumes_not_made_for_their_claims_are_found() {
         let all = [
             pv("pvc-1", "vol-1", json!({ "uid": "1" })),
             pv("by-hand", "vol-2", Value::Null),

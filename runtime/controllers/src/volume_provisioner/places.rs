@@ -10,8 +10,36 @@ use k8s_openapi::api::core::v1::TopologySelectorTerm;
 pub(super) struct NodePlaces<'a> {
     /// The topology keys on each node that has the driver, of those that are the driver's.
     pub(super) keys: BTreeMap<&'a str, Vec<String>>,
-    /// The labels of each node.
+    /// The labels of each node, which its kubelet writes.
     pub(super) labels: BTreeMap<&'a str, &'a BTreeMap<String, String>>,
+    /// The cloud's words on where a node's machine is, of those that it has named: a label counts that is one of them. Where it has named none at
+    /// all there are no machines of the cloud to speak for, and labels alone count.
+    pub(super) words: BTreeMap<&'a str, Vec<String>>,
+}
+
+impl<'a> NodePlaces<'a> {
+    /// Whether the cloud says that a node's machine is where its labels say.
+    fn is_confirmed(&self, node: &str, place: &VolumePlace) -> bool {
+        self.words.is_empty() || self.words.get(node).is_some_and(|it| says(it, place))
+    }
+
+    /// The nodes of each place that labels alone name: the cloud has named the machine of none of them as being there.
+    pub(super) fn unconfirmed(&self) -> Vec<Vec<&'a str>> {
+        let mut by_place: BTreeMap<VolumePlace, Vec<&'a str>> = BTreeMap::new();
+        for (node, keys) in self.keys.iter().filter(|(_, keys)| !keys.is_empty()) {
+            if let Ok(place) = segment(keys, self.labels.get(node).copied()) {
+                by_place.entry(place).or_default().push(node);
+            }
+        }
+        let is_named = |node: &&&str, place: &VolumePlace| self.words.get(**node).is_some_and(|it| says(it, place));
+        by_place.retain(|place, nodes| !nodes.iter().any(|it| is_named(&it, place)));
+        by_place.into_values().collect()
+    }
+}
+
+/// Whether each value of a place is one of these words.
+fn says(words: &[String], place: &VolumePlace) -> bool {
+    place.iter().all(|(_, value)| words.contains(value))
 }
 
 /// A claim as far as it decides where its volume is.
@@ -49,10 +77,16 @@ pub(super) fn places(question: PlaceQuestion<'_>, nodes: &NodePlaces<'_>) -> Res
                 return Err(NoPlace::Waits("no available topology found: no node has the driver".to_owned()));
             };
             let keys = keys.join(", ");
-            let segments = with_driver.filter_map(|(node, keys)| segment(keys, nodes.labels.get(node).copied()).ok());
-            let all: Vec<_> = segments.collect::<BTreeSet<_>>().into_iter().collect();
+            let confirmed = |(node, keys): (&&str, &Vec<String>)| {
+                let place = segment(keys, nodes.labels.get(node).copied()).ok()?;
+                nodes.is_confirmed(node, &place).then_some(place)
+            };
+            let all: Vec<_> = with_driver.filter_map(confirmed).collect::<BTreeSet<_>>().into_iter().collect();
             if all.is_empty() {
-                return Err(NoPlace::Waits(format!("no available topology found: no node has the labels {keys}")));
+                return Err(NoPlace::Waits(format!(
+                    "no available topology found: no node has the labels {keys} with values that the cloud has for its machine. Next step: \
+                     look at the labels of nodes, or name places in allowedTopologies of the class"
+                )));
             }
             Ok(rotated(all, spread(question.claim)))
         }
@@ -70,6 +104,14 @@ fn at_node(node: &str, allowed: Vec<VolumePlace>, nodes: &NodePlaces<'_>) -> Res
         Ok(own) => own,
         Err(key) => return Err(NoPlace::Waits(format!("node {node} has no label {key}, which is a topology key"))),
     };
+    if let Some(words) = nodes.words.get(node).filter(|it| !says(it, &own)) {
+        let labels: Vec<_> = own.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        return Err(NoPlace::Waits(format!(
+            "node {node} says by its labels that it is in {}, and the cloud that its machine is in {}",
+            labels.join(", "),
+            words.join(", ")
+        )));
+    }
     let is_own = |place: &VolumePlace| place.iter().all(|it| own.contains(it));
     let first = allowed.iter().position(is_own);
     if first.is_none() && !allowed.is_empty() {
@@ -81,8 +123,11 @@ fn at_node(node: &str, allowed: Vec<VolumePlace>, nodes: &NodePlaces<'_>) -> Res
         return Ok(rotated(allowed, first as u64));
     }
     let all = segments_of_all(keys, nodes);
-    let first = all.iter().position(|it| *it == own).unwrap_or_default();
-    Ok(rotated(all, first as u64))
+    match all.iter().position(|it| *it == own) {
+        Some(first) => Ok(rotated(all, first as u64)),
+        // The cloud has not named the node's machine yet: the volume is for this node alone.
+        None => Ok(vec![own]),
+    }
 }
 
 /// Where a node is; the first key that its labels lack otherwise.
@@ -94,10 +139,13 @@ fn segment<'k>(keys: &'k [String], labels: Option<&BTreeMap<String, String>>) ->
     Ok(place)
 }
 
-/// The places of all nodes that carry all of these keys, each once, sorted.
+/// The places of all nodes that carry all of these keys, and are there as the cloud says, each once, sorted.
 fn segments_of_all(keys: &[String], nodes: &NodePlaces<'_>) -> Vec<VolumePlace> {
-    let with_driver = nodes.keys.keys().filter_map(|node| segment(keys, nodes.labels.get(node).copied()).ok());
-    with_driver.collect::<BTreeSet<_>>().into_iter().collect()
+    let confirmed = |node: &&str| {
+        let place = segment(keys, nodes.labels.get(*node).copied()).ok()?;
+        nodes.is_confirmed(node, &place).then_some(place)
+    };
+    nodes.keys.keys().filter_map(confirmed).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Each combination of the values of a term is a place.
@@ -149,19 +197,21 @@ mod tests {
     struct World {
         keys: Vec<String>,
         labels: Vec<(&'static str, BTreeMap<String, String>)>,
+        words: BTreeMap<&'static str, Vec<String>>,
     }
 
     impl World {
         fn new(nodes: &[(&'static str, &str)]) -> Self {
             let labels =
                 nodes.iter().map(|(node, zone)| (*node, BTreeMap::from([(ZONE.to_owned(), (*zone).to_owned())])));
-            Self { keys: vec![ZONE.to_owned()], labels: labels.collect() }
+            Self { keys: vec![ZONE.to_owned()], labels: labels.collect(), words: BTreeMap::new() }
         }
 
         fn places(&self, question: PlaceQuestion<'_>) -> Result<Vec<String>, NoPlace> {
             let nodes = NodePlaces {
                 keys: self.labels.iter().map(|(node, _)| (*node, self.keys.clone())).collect(),
                 labels: self.labels.iter().map(|(node, labels)| (*node, labels)).collect(),
+                words: self.words.clone(),
             };
             let text = |place: VolumePlace| {
                 let pairs: Vec<_> = place.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -221,6 +271,35 @@ mod tests {
     }
 
     #[test]
+    fn a_kubelets_label_names_no_place_that_the_cloud_does_not() {
+        let mut world = World::new(&[("n1", "a"), ("n2", "b"), ("n3", "forged"), ("n4", "a")]);
+        let named = |node: &'static str, zone: &str| (node, vec![zone.to_owned(), "region".to_owned()]);
+        world.words = BTreeMap::from([named("n1", "a"), named("n2", "b"), named("n3", "b")]);
+        let anywhere = PlaceQuestion { node: None, ..AT };
+        let found: BTreeSet<_> = world.places(anywhere).unwrap().into_iter().collect();
+        assert_eq!(found, BTreeSet::from(["zone=a".to_owned(), "zone=b".to_owned()]));
+        assert_eq!(world.places(AT).unwrap(), ["zone=b", "zone=a"], "nor is it another place of a selected node");
+        let lies = world.places(PlaceQuestion { node: Some("n3"), ..AT });
+        assert!(matches!(&lies, Err(NoPlace::Waits(why)) if why.contains("its machine is in b, region")), "{lies:?}");
+        world.words = BTreeMap::from([named("n3", "b")]);
+        assert!(matches!(world.places(anywhere), Err(NoPlace::Waits(why)) if why.contains("allowedTopologies")));
+        assert_eq!(world.places(AT).unwrap(), ["zone=b"], "for that node alone, which the cloud has not named yet");
+    }
+
+    #[test]
+    fn places_that_labels_alone_name_are_asked_about() {
+        let world = World::new(&[("n1", "a"), ("n2", "b"), ("n3", "b"), ("n4", "c")]);
+        let labels = || world.labels.iter().map(|(node, labels)| (*node, labels)).collect();
+        let keys = || world.labels.iter().map(|(node, _)| (*node, world.keys.clone())).collect();
+        let words = |pairs: &[(&'static str, &str)]| {
+            pairs.iter().map(|(node, zone)| (*node, vec![(*zone).to_owned()])).collect()
+        };
+        let unconfirmed = |pairs| NodePlaces { keys: keys(), labels: labels(), words: words(pairs) }.unconfirmed();
+        assert_eq!(unconfirmed(&[]), [vec!["n1"], vec!["n2", "n3"], vec!["n4"]]);
+        assert_eq!(unconfirmed(&[("n1", "a"), ("n3", "b"), ("n4", "a")]), [vec!["n4"]], "it is elsewhere");
+    }
+
+    #[test]
     fn a_node_that_names_fewer_keys_does_not_decide_for_all() {
         let pairs = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
             pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
@@ -229,6 +308,7 @@ mod tests {
         let nodes = NodePlaces {
             keys: BTreeMap::from([("n1", vec!["rack".to_owned()]), ("n2", vec![ZONE.to_owned(), "rack".to_owned()])]),
             labels: BTreeMap::from([("n1", &labels), ("n2", &labels)]),
+            ..NodePlaces::default()
         };
         let found: BTreeSet<_> = places(PlaceQuestion { node: None, ..AT }, &nodes).unwrap().into_iter().collect();
         assert_eq!(found, BTreeSet::from([pairs(&[("rack", "1")]), pairs(&[(ZONE, "a"), ("rack", "1")])]));

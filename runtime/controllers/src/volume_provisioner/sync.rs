@@ -10,7 +10,6 @@ use tokio::time::{Instant, timeout};
 use tracing::{debug, info, warn};
 
 use super::intent::{self, Intent};
-use super::places::NodePlaces;
 use super::plan::{self, ClaimStep};
 use super::request::{self, ClaimRefusal, SELECTED_NODE};
 use super::{CLAIM, NAMESPACE, VOLUME, VolumeProvisioner};
@@ -54,19 +53,12 @@ impl VolumeProvisioner {
         }
         let described = self.cloud.description();
         let (csi_nodes, nodes) = (self.csi_nodes.all(), self.nodes.all());
-        let mut places = NodePlaces::default();
-        for csi_node in &csi_nodes {
-            let driver = csi_node.spec.drivers.iter().find(|it| it.name == described.driver);
-            if let (Some(name), Some(driver)) = (csi_node.metadata.name.as_deref(), driver) {
-                let keys = driver.topology_keys.iter().flatten().filter(|it| described.topology_keys.contains(it));
-                places.keys.insert(name, keys.cloned().collect());
-            }
+        let has_place = claim.annotations().contains_key(SELECTED_NODE)
+            || class.allowed_topologies.as_ref().is_some_and(|it| !it.is_empty());
+        if !has_place {
+            self.ask_for_places(&csi_nodes, &nodes).await?;
         }
-        for node in &nodes {
-            if let (Some(name), Some(labels)) = (node.metadata.name.as_deref(), &node.metadata.labels) {
-                places.labels.insert(name, labels);
-            }
-        }
+        let places = self.places(&csi_nodes, &nodes);
         match request::intent(claim, &class, &places, &described, &self.options.cluster_name) {
             Ok(intent) => {
                 let message = format!(

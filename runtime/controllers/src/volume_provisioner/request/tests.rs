@@ -67,6 +67,7 @@ fn asked(claim: &PersistentVolumeClaim, class: &StorageClass) -> Result<Intent, 
     let nodes = NodePlaces {
         keys: BTreeMap::from([("n1", keys.clone()), ("n2", keys)]),
         labels: BTreeMap::from([("n1", &labels[0]), ("n2", &labels[1])]),
+        ..NodePlaces::default()
     };
     intent(claim, class, &nodes, &described(), "prod")
 }
