@@ -23,6 +23,7 @@ mod names;
 mod plan;
 mod sync;
 mod turns;
+mod unclear;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -58,6 +59,7 @@ use crate::worker::{self, random};
 use self::awaited::AwaitedAttachment;
 use self::names::NamesNear;
 use self::turns::Turns;
+use self::unclear::UnclearAttachments;
 
 /// The source of this controller's events.
 const COMPONENT: &str = "volume-attacher";
@@ -74,13 +76,15 @@ const VOLUME: &str = "volume/";
 pub struct Options {
     /// How often it looks whether attached volumes are still where they were attached.
     pub look_period: Duration,
+    /// How long an attachment whose answer was lost may still arrive at the cloud: longer than a request may be under way.
+    pub arrival: Duration,
     /// How often it looks whether the vendor's own attacher runs.
     pub vendor_period: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { look_period: Duration::from_mins(10), vendor_period: LOOKS }
+        Self { look_period: Duration::from_mins(10), arrival: Duration::from_mins(1), vendor_period: LOOKS }
     }
 }
 
@@ -101,6 +105,7 @@ struct VolumeAttacher {
     /// there adds none.
     is_synced: AtomicBool,
     turns: Mutex<Turns>,
+    unclear: Mutex<UnclearAttachments>,
     /// The list of volumes, for those that the cloud is at work on.
     lists: VolumeLists<AwaitedAttachment>,
     cloud: Arc<dyn CloudVolumes>,
@@ -136,6 +141,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         woken: Mutex::default(),
         is_synced: AtomicBool::new(false),
         turns: Mutex::default(),
+        unclear: Mutex::default(),
         lists: VolumeLists::new(volumes.clone()),
         vendor: context.volume_vendor(&volumes, VendorPart::Attacher, options.vendor_period),
         said: Mutex::default(),

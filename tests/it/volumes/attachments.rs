@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cloud_provider::{
-    CloudVolume, Error, PendingVolume, VolumeAttachment as Attachment, VolumeDescription, VolumePage,
+    CloudVolume, Error, PendingVolume, Reply, VolumeAttachment as Attachment, VolumeDescription, VolumePage,
 };
 use controllers::volume_attacher;
 use k8s_openapi::api::core::v1::{Node, PersistentVolume, Pod};
@@ -185,6 +185,26 @@ async fn an_attachment_is_undone_without_volume_and_node() {
     gone(&cluster, "pv-1").await;
     assert_eq!(detached(&cloud), [("pv-1".to_owned(), "n1".to_owned())]);
     assert_eq!(cloud.script.attach_volume.asked(), 1);
+}
+
+/// The answer to it was lost, and the request may reach the cloud after the attachment was to go.
+///
+/// Cases: csi 50
+#[tokio::test]
+async fn a_lost_attachment_is_waited_for_before_it_is_gone() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    let lost = || Err(Error::Unavailable("the answer was lost".to_owned()));
+    cloud.script.attach_volume.answers(move |_| Reply { answer: lost(), events: Vec::new(), wrote: true });
+    let arrival = Duration::from_secs(10);
+    let options = volume_attacher::Options { arrival, ..volume_attacher::Options::default() };
+    let _rig = Rig::start(&cluster, &cloud, options);
+    persistent(&cluster, "pv-1").await;
+    attach(&cluster, "pv-1", "n1").await;
+    wait::until("it is attached in vain", async || (cloud.script.attach_volume.asked() > 0).then_some(())).await;
+    attachments(&cluster).delete("csi-pv-1", &DeleteParams::default()).await.unwrap();
+    gone(&cluster, "pv-1").await;
+    assert!(detached(&cloud).len() > 1, "the last question began when nothing could arrive any more");
 }
 
 /// A machine that joined once more under another name. The first attachment goes with the first node, and the volume is in use.

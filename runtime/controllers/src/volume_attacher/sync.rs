@@ -155,8 +155,9 @@ impl VolumeAttacher {
             return Ok(AttachProgress::Waiting);
         }
         let VolumeTarget { volume, node_id } = &target;
-        match self.asked(attachment, self.cloud.attach(volume, node_id, mode)).await? {
+        match self.asked(attachment, Some(&target), self.cloud.attach(volume, node_id, mode)).await? {
             Attachment::Ready(context) => {
+                self.unclear.lock().arrived(&target);
                 info!(volume = volume.handle, node_id, "the volume is attached");
                 self.say_attached(attachment, context).await
             }
@@ -169,11 +170,12 @@ impl VolumeAttacher {
         }
     }
 
-    /// The cloud's answer to a call about an attachment. Where it is not known whether the cloud does what it was asked for, the
+    /// The cloud's answer to a call about an attachment, which attaches to this target or else detaches. Where it is not known whether the cloud does what it was asked for, the
     /// attachment keeps its places: what others began there would meet it.
     async fn asked<T>(
         &self,
         attachment: &VolumeAttachment,
+        attaches: Option<&VolumeTarget>,
         call: impl Future<Output = Reply<Result<T, CloudError>>>,
     ) -> Result<T, Error> {
         let late = |_| Reply { answer: Err(late()), events: Vec::new(), wrote: true };
@@ -181,6 +183,9 @@ impl VolumeAttacher {
         self.events.record(&attachment.name_any(), &self.about(attachment), events);
         if wrote && matches!(answer, Err(CloudError::Unavailable(_) | CloudError::Crashed { .. })) {
             self.turns.lock().keep(&attachment.name_any());
+            if let Some(target) = attaches {
+                self.unclear.lock().lost(target, self.options.arrival, Instant::now());
+            }
         }
         answer.map_err(Error::Cloud)
     }
@@ -224,8 +229,17 @@ impl VolumeAttacher {
             return Ok(None);
         }
         let VolumeTarget { volume, node_id } = &target;
-        match self.asked(attachment, self.cloud.detach(volume, node_id)).await? {
+        let asked = Instant::now();
+        match self.asked(attachment, None, self.cloud.detach(volume, node_id)).await? {
             VolumeDetachment::Done => {
+                if let Some(rest) = self.unclear.lock().rest(&target, self.options.arrival, asked) {
+                    let handle = &volume.handle;
+                    debug!(
+                        volume = handle,
+                        node_id, "an attachment whose answer was lost may still arrive: it is looked at again"
+                    );
+                    return Ok(Some(AttachProgress::Later(rest)));
+                }
                 info!(volume = volume.handle, node_id, "the volume is detached");
                 Ok(None)
             }
