@@ -223,9 +223,9 @@ impl Backend for IbmCall<'_> {
 
     fn can_create(&self) -> Result<()> {
         self.settings.can_create()?;
-        let mut desired = self.desired(None)?;
+        let desired = self.desired(None)?;
         groups::named(self.service, &self.settings.allowed_groups)?;
-        match desired.addresses(self.service, &SortedSet::new()).is_empty() {
+        match self.service.nodes.is_empty() {
             true => Err(LoadBalancer::without_nodes(desired.why_none(self.service))),
             false => Ok(()),
         }
@@ -236,6 +236,9 @@ impl Backend for IbmCall<'_> {
         backend::refuse_taken_name(listed, &NAME, &desired.name, None)?;
         let subnets = subnets::of_balancer(self.service, &self.settings, self.subnets()?, desired.is_network)?;
         let addresses = desired.addresses(self.service, &SortedSet::new());
+        if addresses.is_empty() {
+            return Err(LoadBalancer::without_nodes(desired.why_none(self.service)));
+        }
         let resource_group = self.settings.resource_group(&self.account.account)?;
         let mut groups = groups::of_service(self.service, &self.vpc, &self.account, &self.settings)?;
         let own = match self.own_group().for_new(desired.protocol)? {
