@@ -1,8 +1,8 @@
 """Calls the API of the VPC with IBM's own client: reads calls as JSON from standard input, writes what became of each as JSON.
 
 Arguments: the simulator's URL, and an API key, for which the client's authenticator asks the simulator's IAM. With the word `metadata` in the
-place of the key, two more are the URL of a metadata service and its version, and the client asks that. A call is {"method": "list_instances",
-"arguments": {…}}; what became of it is {"ok": …} or {"error": {"status": 404, "code": "not_found"}}. Where an argument is {"of": 3, "key": "id"}, it
+place of the key, two more are the URL of a metadata service and its version, and the client asks that; with `container` two more are the file with
+the token of a Pod and the name of a trusted profile. A call is {"method": "list_instances", "arguments": {…}}; what became of it is {"ok": …} or {"error": {"status": 404, "code": "not_found"}}. Where an argument is {"of": 3, "key": "id"}, it
 is that of the answer to the call with this number. Of a pager it answers the ids of all pages.
 """
 
@@ -11,7 +11,7 @@ import sys
 
 import ibm_vpc
 from ibm_cloud_sdk_core import ApiException
-from ibm_cloud_sdk_core.authenticators import IAMAuthenticator, VPCInstanceAuthenticator
+from ibm_cloud_sdk_core.authenticators import ContainerAuthenticator, IAMAuthenticator, VPCInstanceAuthenticator
 
 
 def filled(value, done):
@@ -69,6 +69,8 @@ def main():
     url, key = sys.argv[1], sys.argv[2]
     if key == "metadata":
         authenticator = VPCInstanceAuthenticator(url=sys.argv[3], service_version=sys.argv[4])
+    elif key == "container":
+        authenticator = ContainerAuthenticator(cr_token_filename=sys.argv[3], iam_profile_name=sys.argv[4], url=url)
     else:
         authenticator = IAMAuthenticator(key, url=url)
     client = ibm_vpc.VpcV1(version="2026-06-23", authenticator=authenticator)

@@ -61,12 +61,16 @@
 {{- end }}
 {{- end }}
 {{- if eq $values.provider "ibm" }}
-{{- range list "accountID" "clusterID" "region" "vpcID" }}
+{{- $classic := include "aerostat.isClassic" . }}
+{{- range concat (list "accountID" "clusterID" "region") (ternary list (list "vpcID") (eq $classic "true")) }}
 {{- if not (index $values.settings .) }}
 {{- fail (printf "settings.%s: nothing is there, and IBM Cloud's provider needs it. Next step: --set settings.%s=…" . .) }}
 {{- end }}
 {{- end }}
-{{- if and (eq $values.credentials.ibm.source "computeResource") (not $values.credentials.ibm.profile) }}
+{{- if and $classic $values.settings.vpcID }}
+{{- fail "settings.vpcID: there is no VPC on classic infrastructure. Next step: leave out settings.vpcID, or settings.clusterDefaultProvider" }}
+{{- end }}
+{{- if and (not $classic) (eq $values.credentials.ibm.source "computeResource") (not $values.credentials.ibm.profile) }}
 {{- fail "credentials.ibm.profile: no trusted profile is named. Next step: --set credentials.ibm.profile=Profile-…, or another credentials.ibm.source" }}
 {{- end }}
 {{- end }}

@@ -1,7 +1,8 @@
 {{- /* IBM Cloud: the API of the VPC with its rules, and where tokens come from, as cloud.yaml has them. */ -}}
 {{- define "aerostat.preset.ibm" -}}
 {{- $settings := (include "aerostat.settings" . | fromYaml).settings }}
-{{- $ibm := .Values.credentials.ibm -}}
+{{- $ibm := .Values.credentials.ibm }}
+{{- $classic := include "aerostat.isClassic" . -}}
 apiVersion: aerostat.dev/v1alpha1
 kind: CloudConfig
 provider:
@@ -17,6 +18,9 @@ provider:
     - ibm-cloud.kubernetes.io/worker-id
     - ibm-cloud.kubernetes.io/zone
   {{- include "aerostat.settings" . | nindent 2 }}
+{{- if $classic }}
+# Nobody is asked of machines on classic infrastructure: there is no endpoint, and no credential.
+{{- else }}
     # resourceGroupID: ID-OF-THE-GROUP     of new load balancers, if it is not the account's default
     # g2ResourceGroupName: NAME-OF-THE-GROUP   the same by its name: with the endpoint resource-manager below, over the internet
     # allowedSecurityGroups: clients-*     which groups authors of Services may name; none is the default
@@ -75,11 +79,11 @@ endpoints:
       - methods: [PATCH]
         paths: [/load_balancers/*/pools/*]
         effect: update
-        fields: [health_monitor, name, proxy_protocol]
+        fields: [algorithm, health_monitor, name, protocol, proxy_protocol]
       - methods: [PATCH]
         paths: [/load_balancers/*/listeners/*]
         effect: update
-        fields: [idle_connection_timeout, port_max, port_min]
+        fields: [connection_limit, idle_connection_timeout, port_max, port_min]
       # All members of a pool in one request, which may take some away.
       - { methods: [PUT], paths: [/load_balancers/*/pools/*/members], effect: detach, fields: [members] }
       - methods: [DELETE]
@@ -121,7 +125,13 @@ credentials:
       {{- if ne $ibm.source "instanceIdentity" }}
       baseUrl: {{ include "aerostat.ibmIam" . | quote }}
       {{- end }}
+{{- end }}
 # clusterNetworks: { pods: [192.0.2.0/24], nodes: [] }   where pods have public addresses: what providers never reach
+{{- end }}
+
+{{- /* Whether machines are on the infrastructure of before VPCs, where nodes are known by their labels alone. */ -}}
+{{- define "aerostat.isClassic" -}}
+{{- if and (eq .Values.provider "ibm") (eq (.Values.settings.clusterDefaultProvider | default "") "classic") }}true{{ end }}
 {{- end }}
 
 {{- define "aerostat.ibmIam" -}}

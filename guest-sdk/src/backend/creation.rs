@@ -16,6 +16,10 @@ pub enum Creation {
     /// It was certainly not created: the cloud is still carrying out an earlier change of something that it needs, such as a
     /// network. Holds what it says.
     Busy(String),
+    /// It was refused because its name is taken, or its parts' names are, by what the list does not show: by the Service's own, perhaps, of a
+    /// request before, which lists show late. It is looked for, without a warning; refused again after [`Pauses::create_again`](super::Pauses), it
+    /// is an error. Holds what the cloud says.
+    Taken(String),
     /// It may have been created or not: the cloud did not answer, said that it failed, or has one like it already. Why, for a
     /// person.
     Unclear(String),

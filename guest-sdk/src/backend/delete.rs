@@ -23,7 +23,7 @@ pub fn delete<B: Backend>(backend: &B) -> Result<Deletion> {
         }
         // When it was sent, if at all, nobody knows: it counts from now.
         Some(Memo::Creating { .. }) => delete_created(backend, clock::now()),
-        Some(Memo::Lost { since }) => delete_created(backend, since),
+        Some(Memo::Lost { since, .. }) => delete_created(backend, since),
     }
 }
 
@@ -86,7 +86,7 @@ pub fn lost(service: &LoadBalancer) -> LoadBalancerStatus {
 }
 
 fn lost_since(service: &LoadBalancer, since: u64) -> LoadBalancerStatus {
-    service.status().memo(Memo::Lost { since }.text(service))
+    service.status().memo(Memo::Lost { since, is_taken: false }.text(service))
 }
 
 /// Deletes whatever has the Service's mark; `None` if nothing has it. One that is alone and not gone yet is remembered: its id leads to the parts

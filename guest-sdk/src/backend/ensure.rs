@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::cloud::{Backend, SOON, Update};
+use super::cloud::{Backend, Update};
 use super::creation::Creation;
 use super::found::Found;
 use super::memo::{self, AT_ONCE, Memo};
@@ -18,26 +18,27 @@ use crate::{Change, Error, LoadBalancerStatus, Progress, Result, clock, events};
 /// annotation names and that cannot be proven to be the Service's.
 pub fn ensure<B: Backend>(backend: &B) -> Result<Progress> {
     match Memo::of(backend.service(), |id| backend.is_id(id))? {
-        None => begin(backend),
+        None => begin(backend, false),
         Some(Memo::Id(id)) => match backend.find(&id)? {
             Some(live) => update(backend, &live),
             None => replace_missing(backend, &id),
         },
         Some(Memo::Untagged(id)) => tag_adopted(backend, &id),
-        Some(Memo::Creating { since }) => create(backend, since),
-        Some(Memo::Lost { since }) => look_for_lost(backend, since),
+        Some(Memo::Creating { since, is_taken }) => create(backend, since, is_taken),
+        Some(Memo::Lost { since, is_taken }) => look_for_lost(backend, since, is_taken),
     }
 }
 
-/// There is no memo: either a load balancer is adopted, or a creation is announced. Nothing is written.
-fn begin<B: Backend>(backend: &B) -> Result<Progress> {
-    let Some(key) = B::CLAIM else { return announce(backend) };
-    let Some(id) = Annotations::of(backend.service()).read(key)? else { return announce(backend) };
+/// There is no memo, or nothing was found that has the name which the cloud calls taken (`is_taken`): either a load balancer is adopted, or a creation is
+/// announced. Nothing is written.
+fn begin<B: Backend>(backend: &B, is_taken: bool) -> Result<Progress> {
+    let Some(key) = B::CLAIM else { return announce(backend, is_taken) };
+    let Some(id) = Annotations::of(backend.service()).read(key)? else { return announce(backend, is_taken) };
     let Some(live) = backend.find(&id)? else {
         let message =
             format!("annotation {} names load balancer {id}, which does not exist: another is built", key.name);
         events::warning(None, "LoadBalancerNotFound", &message);
-        return announce(backend);
+        return announce(backend, is_taken);
     };
     let found = backend.found(&live);
     if !found.is_marked
@@ -88,21 +89,21 @@ fn remember<B: Backend>(backend: &B, found: &Found) -> Progress {
 }
 
 /// Announces a creation in the memo, if the load balancer can be created.
-fn announce<B: Backend>(backend: &B) -> Result<Progress> {
+fn announce<B: Backend>(backend: &B, is_taken: bool) -> Result<Progress> {
     backend.can_create()?;
-    let status = announced(backend, &Memo::Creating { since: clock::now() });
+    let status = announced(backend, &Memo::Creating { since: clock::now(), is_taken });
     let because = format_args!("load balancer {} is about to be created", backend.service().name);
     Ok(Progress::pending(status, AT_ONCE, because))
 }
 
 /// Creates the one that was announced at `since`, if no call before this one has had the announcement. Otherwise an earlier
 /// process may have sent its creation, and lists may not show it yet: then it is looked for.
-fn create<B: Backend>(backend: &B, since: u64) -> Result<Progress> {
+fn create<B: Backend>(backend: &B, since: u64, is_taken: bool) -> Result<Progress> {
     let service = backend.service();
     if !service.is_memo_new() {
         return match marked(backend)? {
             Some(progress) => Ok(progress),
-            None => Ok(wait_for_lost(backend, clock::now(), backend.pauses().create_again)),
+            None => Ok(lost_now(backend, is_taken)),
         };
     }
     let created = match send(backend) {
@@ -122,13 +123,22 @@ fn create<B: Backend>(backend: &B, since: u64) -> Result<Progress> {
         }
         // Announced again, in other words: nothing was sent that the cloud has taken.
         Creation::Busy(why) => {
-            let again = Memo::Creating { since: clock::now().max(since.saturating_add(1)) };
-            Ok(Progress::pending(announced(backend, &again), SOON, why))
+            let again = Memo::Creating { since: clock::now().max(since.saturating_add(1)), is_taken };
+            Ok(Progress::pending(announced(backend, &again), backend.change_pause(), why))
         }
+        Creation::Taken(why) if is_taken => {
+            let error = Error::unavailable(format_args!(
+                "load balancer {}: what has its name is shown by no list, also after it was looked for: delete or rename that in the \
+                 cloud, or let the credential see it: {why}",
+                service.name
+            ));
+            Ok(Progress::failed(announced(backend, &Memo::Lost { since: clock::now(), is_taken }), error))
+        }
+        Creation::Taken(_) => Ok(lost_now(backend, true)),
         Creation::Unclear(why) => {
             let message = format!("load balancer {} may have been created or not: {why}", service.name);
             events::warning(None, "LoadBalancerCreationUnclear", &message);
-            Ok(wait_for_lost(backend, clock::now(), backend.pauses().create_again))
+            Ok(lost_now(backend, false))
         }
     }
 }
@@ -146,7 +156,7 @@ fn send<B: Backend>(backend: &B) -> Result<std::result::Result<Creation, Progres
     let created = backend.create(&[]);
     let may_be_there = match &created {
         Ok(Creation::Begun(_) | Creation::Made(_)) => false,
-        Ok(Creation::Busy(_) | Creation::Unclear(_)) => true,
+        Ok(Creation::Busy(_) | Creation::Taken(_) | Creation::Unclear(_)) => true,
         Err(error) => error.is_refusal(),
     };
     // Where the list cannot be had, what became of the creation counts.
@@ -160,23 +170,28 @@ fn marked<B: Backend>(backend: &B) -> Result<Option<Progress>> {
 }
 
 /// Finds the one whose creation was unclear at `since`, or creates it once it has been absent for long enough.
-fn look_for_lost<B: Backend>(backend: &B, since: u64) -> Result<Progress> {
+fn look_for_lost<B: Backend>(backend: &B, since: u64, is_taken: bool) -> Result<Progress> {
     if let Some(progress) = marked(backend)? {
         return Ok(progress);
     }
     match memo::remaining(since, backend.pauses().create_again, clock::now()) {
-        Some(left) => Ok(wait_for_lost(backend, since, left)),
-        None => begin(backend),
+        Some(left) => Ok(wait_for_lost(backend, &Memo::Lost { since, is_taken }, left)),
+        None => begin(backend, is_taken),
     }
 }
 
-fn wait_for_lost<B: Backend>(backend: &B, since: u64, left: Duration) -> Progress {
+/// It is looked for from now on.
+fn lost_now<B: Backend>(backend: &B, is_taken: bool) -> Progress {
+    wait_for_lost(backend, &Memo::Lost { since: clock::now(), is_taken }, backend.pauses().create_again)
+}
+
+fn wait_for_lost<B: Backend>(backend: &B, lost: &Memo, left: Duration) -> Progress {
     let because = format_args!(
         "the cloud did not say what became of load balancer {}: it is looked for, and created again if it is not there in {} s",
         backend.service().name,
         left.as_secs()
     );
-    Progress::pending(announced(backend, &Memo::Lost { since }), left.min(backend.pauses().poll), because)
+    Progress::pending(announced(backend, lost), left.min(backend.pauses().poll), because)
 }
 
 /// The remembered one does not exist: another is announced, if the list does not show it either.
@@ -188,7 +203,7 @@ fn replace_missing<B: Backend>(backend: &B, id: &str) -> Result<Progress> {
     }
     let message = format!("load balancer {id} of this Service does not exist any more: another is built");
     events::warning(None, "LoadBalancerNotFound", &message);
-    announce(backend)
+    announce(backend, false)
 }
 
 /// The load balancer exists, and is the Service's.

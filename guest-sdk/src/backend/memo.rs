@@ -18,10 +18,10 @@ pub(super) enum Memo {
     /// The same, and [`Backend::tag`](super::Backend::tag) is still to be called.
     Untagged(String),
     /// It is about to be created, by the first call that has this memo and by no other. The time is in seconds since 1970, and
-    /// each announcement's is another.
-    Creating { since: u64 },
-    /// The cloud did not say what became of its creation.
-    Lost { since: u64 },
+    /// each announcement's is another. `is_taken`: one before was refused, because the name is taken by what no list showed since.
+    Creating { since: u64, is_taken: bool },
+    /// The cloud did not say what became of its creation, or that the name is taken by what no list shows (`is_taken`).
+    Lost { since: u64, is_taken: bool },
 }
 
 impl Memo {
@@ -34,11 +34,13 @@ impl Memo {
         let Some(text) = &service.memo else { return Ok(None) };
         let id = |id: &&str| is_id(id);
         let memo = match &*text.split(' ').collect::<Vec<_>>() {
-            ["creating", name, "since", since] if *name == service.name => {
-                since.parse().ok().map(|since| Self::Creating { since })
-            }
-            ["lost", name, "since", since] if *name == service.name => {
-                since.parse().ok().map(|since| Self::Lost { since })
+            [state @ ("creating" | "lost"), name, word @ ("since" | "taken"), since] if *name == service.name => {
+                let is_taken = *word == "taken";
+                let of = |since| match *state {
+                    "lost" => Self::Lost { since, is_taken },
+                    _ => Self::Creating { since, is_taken },
+                };
+                since.parse().ok().map(of)
             }
             ["tag", it] => Some(*it).filter(id).map(|it| Self::Untagged(it.to_owned())),
             [it] => Some(*it).filter(id).map(|it| Self::Id(it.to_owned())),
@@ -51,13 +53,13 @@ impl Memo {
 
     /// As it is kept on `service`.
     pub(super) fn text(&self, service: &LoadBalancer) -> String {
-        let name = &service.name;
-        match self {
-            Self::Id(id) => id.clone(),
-            Self::Untagged(id) => format!("tag {id}"),
-            Self::Creating { since } => format!("creating {name} since {since}"),
-            Self::Lost { since } => format!("lost {name} since {since}"),
-        }
+        let (state, since, is_taken) = match self {
+            Self::Id(id) => return id.clone(),
+            Self::Untagged(id) => return format!("tag {id}"),
+            Self::Creating { since, is_taken } => ("creating", since, *is_taken),
+            Self::Lost { since, is_taken } => ("lost", since, *is_taken),
+        };
+        format!("{state} {} {} {since}", service.name, if is_taken { "taken" } else { "since" })
     }
 }
 

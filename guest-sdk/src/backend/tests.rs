@@ -233,6 +233,24 @@ fn a_creation_without_an_answer_is_looked_for() {
 }
 
 #[test]
+fn a_name_that_nothing_listed_has_is_looked_for_then_told() {
+    let taken = Creation::Taken("409: not_unique".to_owned());
+    let cloud = Cloud { creation: Some(taken), hidden_from_lists: true, ..Cloud::default() };
+    let lost = cloud.pending(&announced("creating a1 since 1000"), 1_000);
+    assert_eq!(lost, ("lost a1 taken 1000".to_owned(), 15_000, Vec::new()), "nothing is told yet");
+    assert_eq!(cloud.pending(&with_memo(&lost.0), 1_059), ("lost a1 taken 1000".to_owned(), 1_000, Vec::new()));
+    let again = cloud.pending(&with_memo(&lost.0), 1_060).0;
+    assert_eq!(again, "creating a1 taken 1060");
+    let Ok(Progress::Failed(failed)) = Host::new().at(1_060).run(|| ensure(&Call(&cloud, &announced(&again)))) else {
+        panic!("it is told")
+    };
+    assert!(failed.error.why().contains("is shown by no list") && failed.error.why().contains("409"), "{failed:?}");
+    assert_eq!(failed.status.memo.as_deref(), Some("lost a1 taken 1060"), "it is looked for again all the same");
+    let listed = Cloud { hidden_from_lists: false, ..cloud };
+    assert_eq!(listed.pending(&with_memo(&again), 1_061).0, "lb-1", "it was the Service's own");
+}
+
+#[test]
 fn adv_157_a_refused_creation_is_announced_no_more() {
     let throttled = Error::retry_after(Duration::from_secs(1), "429");
     for refused in [Error::invalid("size"), Error::denied("quota"), Error::unavailable("not sent"), throttled] {

@@ -11,8 +11,9 @@ pub(crate) mod subnets;
 pub(crate) mod volumes;
 pub(crate) mod vpcs;
 
+use aerostat_sdk::backend::{Creation, Found};
 use aerostat_sdk::http::{Client, Refused, Request, Response};
-use aerostat_sdk::{Error, Method};
+use aerostat_sdk::{Error, Method, Result};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -57,9 +58,23 @@ pub(crate) fn is_taken(response: &Response) -> bool {
     ["unique", "duplicate", "already", "exist"].iter().any(|it| code.contains(it)) && !is_not_found(response)
 }
 
-/// Whether an object may be there although its creation was refused: the answer says that it is, or that another change is at work.
-pub(crate) fn may_be_there(response: &Response) -> bool {
-    response.status() == 409 || is_taken(response)
+/// Sends the request that makes an object whose name is unique in the VPC. A 409 is a change at work, whatever its code, but for a name that is
+/// taken.
+///
+/// # Errors
+///
+/// Every other refusal: nothing was made.
+pub(crate) fn make(request: Request, found: impl FnOnce(&Response) -> Result<Found>) -> Result<Creation> {
+    let (mut is_named, mut is_busy) = (false, false);
+    let refuses = |response: &Response| {
+        (is_named, is_busy) = (is_taken(response), response.status() == 409);
+        is_named || is_busy
+    };
+    Ok(match request.create_unless(refuses, found)? {
+        Creation::Unclear(why) if is_named => Creation::Taken(why),
+        Creation::Unclear(why) if is_busy => Creation::Busy(why),
+        created => created,
+    })
 }
 
 /// Whether it is the API that says that something is not there.

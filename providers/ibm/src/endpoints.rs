@@ -118,9 +118,9 @@ fn balancers(endpoint: Endpoint) -> Endpoint {
         .allow_as(Effect::Update, [Method::Post], ["/load_balancers/*/listeners"], [MANAGE])
         .fields(LISTENER)
         .allow_as(Effect::Update, [Method::Patch], ["/load_balancers/*/pools/*"], [MANAGE])
-        .fields(["health_monitor", "name", "proxy_protocol"])
+        .fields(["algorithm", "health_monitor", "name", "protocol", "proxy_protocol"])
         .allow_as(Effect::Update, [Method::Patch], ["/load_balancers/*/listeners/*"], [MANAGE])
-        .fields(["idle_connection_timeout", "port_max", "port_min"])
+        .fields(["connection_limit", "idle_connection_timeout", "port_max", "port_min"])
         // All members are replaced: it may take some away.
         .allow_as(Effect::Detach, [Method::Put], ["/load_balancers/*/pools/*/members"], [MANAGE])
         .fields(["members"])

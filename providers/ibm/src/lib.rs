@@ -33,7 +33,6 @@ impl Provider for Ibm {
         let description = Description::new("ibm", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(machine::PREFIX)
             .provider_id_prefix(machine::OLDER)
-            .endpoint(endpoints::vpc())
             .settings(settings::ACCOUNT)
             .settings(settings::balancers::TABLE)
             .settings(settings::routes::TABLE)
@@ -41,6 +40,10 @@ impl Provider for Ibm {
             .node_label(load_balancer::EDGE)
             .list_page_size(api::lists::PAGE);
         let description = worker::LABELS.into_iter().fold(description, Description::node_label);
+        if settings::is_classic()? {
+            return Ok(description);
+        }
+        let description = description.endpoint(endpoints::vpc());
         Ok(match balancers.names_resource_group() {
             true => description.endpoint(endpoints::resource_manager()),
             false => description,

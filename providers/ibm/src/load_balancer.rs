@@ -119,11 +119,12 @@ impl<'a> IbmCall<'a> {
     }
 
     /// Whether a load balancer of the region is the Service's: it has the name that holds the cluster's id and the Service's UID, or the
-    /// hostname that the Service's status shows, which no other gets; and it is in the VPC. A name that somebody chose proves nothing, and nor
-    /// does an address: the cloud gives it to another load balancer later.
+    /// hostname that the Service's status shows, which no other gets, and no name that another Service's has by itself; and it is in the VPC. A
+    /// name that somebody chose proves nothing, and nor does an address: the cloud gives it to another load balancer later. The host tells no
+    /// hostname that an older Service shows, too.
     fn is_marked(&self, live: &VpcBalancer) -> Result<bool> {
         let is_of_it = |shown: &Ingress| shown.hostname.as_ref() == Some(&live.hostname);
-        let is_shown = || self.service.current_ingress.iter().any(is_of_it);
+        let is_shown = || !names::is_of_a_service(&live.name) && self.service.current_ingress.iter().any(is_of_it);
         let is_named = live.name == names::own(self.service, &self.account) || is_shown();
         Ok(is_named && self.is_in_vpc(live)?)
     }
@@ -152,6 +153,11 @@ impl<'a> IbmCall<'a> {
             }
         }
         let addresses = desired.addresses(service, &parts.chosen());
+        // Of a Service without any node the host tells.
+        if addresses.is_empty() && !service.nodes.is_empty() {
+            let why = LoadBalancer::without_nodes(desired.why_none(service));
+            desired.warnings.add("NodesMissing", why.why());
+        }
         loop {
             match next(id, &parts, desired, &addresses) {
                 VpcNext::Nothing => return Ok(None),
@@ -217,9 +223,12 @@ impl Backend for IbmCall<'_> {
 
     fn can_create(&self) -> Result<()> {
         self.settings.can_create()?;
-        self.desired(None)?;
+        let desired = self.desired(None)?;
         groups::named(self.service, &self.settings.allowed_groups)?;
-        if self.service.nodes.is_empty() { Err(LoadBalancer::without_nodes("")) } else { Ok(()) }
+        match self.service.nodes.is_empty() {
+            true => Err(LoadBalancer::without_nodes(desired.why_none(self.service))),
+            false => Ok(()),
+        }
     }
 
     fn create(&self, listed: &[Found]) -> Result<Creation> {
@@ -227,6 +236,9 @@ impl Backend for IbmCall<'_> {
         backend::refuse_taken_name(listed, &NAME, &desired.name, None)?;
         let subnets = subnets::of_balancer(self.service, &self.settings, self.subnets()?, desired.is_network)?;
         let addresses = desired.addresses(self.service, &SortedSet::new());
+        if addresses.is_empty() {
+            return Err(LoadBalancer::without_nodes(desired.why_none(self.service)));
+        }
         let resource_group = self.settings.resource_group(&self.account.account)?;
         let mut groups = groups::of_service(self.service, &self.vpc, &self.account, &self.settings)?;
         let own = match self.own_group().for_new(desired.protocol)? {
@@ -239,11 +251,13 @@ impl Backend for IbmCall<'_> {
             body["security_groups"] = groups.into_iter().map(|id| json!({ "id": id })).collect();
         }
         std::mem::take(&mut desired.warnings).emit();
-        let created = balancers::create(&body)
-            .create_unless(api::may_be_there, |response| response.json::<VpcBalancer>().map(|it| self.found(&it)));
+        let created =
+            api::make(balancers::create(&body), |response| response.json::<VpcBalancer>().map(|it| self.found(&it)));
+        let is_made_now = own.is_some_and(|it| it.is_made_now);
         match created {
             // A deletion has to wait until lists show the group: the memo of an unclear creation says so, and that of a refused one does not.
-            Err(refused) if own.is_some_and(|it| it.is_made_now) => Ok(Creation::Unclear(format!(
+            Ok(Creation::Busy(why)) if is_made_now => Ok(Creation::Taken(why)),
+            Err(refused) if is_made_now => Ok(Creation::Unclear(format!(
                 "its security group is made, and may be listed late; the load balancer was refused, and is asked for again then: {}",
                 refused.why()
             ))),

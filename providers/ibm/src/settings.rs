@@ -78,6 +78,15 @@ impl IbmAccountSettings {
     }
 }
 
+/// Whether machines are on classic infrastructure, where nobody is asked.
+///
+/// # Errors
+///
+/// `invalid`, for a value that is not allowed.
+pub(crate) fn is_classic() -> Result<bool> {
+    Ok(settings::get(&PLATFORM)? == IbmPlatform::Classic)
+}
+
 /// Refuses settings that cannot work. One that is missing is the host's to refuse: it asks for the description of a module before anything
 /// is configured, too.
 ///

@@ -17,6 +17,9 @@ impl PersistentVolumes for Ibm {
     }
 
     fn get_topology(volume: &Volume) -> Result<Option<Topology>> {
+        if crate::settings::is_classic()? {
+            return Ok(None);
+        }
         let Volume { name, handle, .. } = volume;
         let id = crate::settings::id(handle).ok_or_else(|| {
             Error::invalid(format_args!(

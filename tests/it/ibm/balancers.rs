@@ -112,6 +112,49 @@ async fn ibm_032_a_conflict_is_waited_out_without_a_warning() {
     assert!(IbmCloud::built(rig.cloud.account()).is_empty());
 }
 
+/// Cases: ibm 32
+#[tokio::test]
+async fn ibm_032_a_conflict_at_a_creation_is_waited_out_too() {
+    let rig = Rig::instant().await;
+    rig.cloud.inject(IbmCloud::busy("POST", BALANCERS).times(2));
+    let mut service = Service::new(&rig);
+    let begun = rig.cloud.requests().len();
+    service.served().await;
+    let writes = rig.writes_since(begun);
+    assert_eq!(writes, [409, 409, 201].map(|it| format!("POST /load_balancers → {it}")));
+    rig.cloud.assert_valid();
+}
+
+#[tokio::test]
+async fn fields_that_somebody_changed_in_the_cloud_are_set_back() {
+    let rig = Rig::instant().await;
+    let mut life = Life::of(&rig).await;
+    life.service.desired.external_traffic_policy = ExternalTrafficPolicy::Local(31_000);
+    life.settle().await;
+    let all = || [VpcKind::Pool, VpcKind::Listener].map(|it| rig.cloud.account().all(it).remove(0));
+    let change = |kind: VpcKind, pointer: &str, value: serde_json::Value| {
+        let id = rig.cloud.account().all(kind)[0]["id"].as_str().unwrap().to_owned();
+        rig.cloud.with(|world| *world.get_mut(kind, &id).unwrap().pointer_mut(pointer).unwrap() = value);
+    };
+    let [mut pool, listener] = all();
+    for (kind, pointer, value) in [
+        (VpcKind::Pool, "/algorithm", json!("least_connections")),
+        (VpcKind::Pool, "/proxy_protocol", json!("v2")),
+        (VpcKind::Pool, "/health_monitor/url_path", json!("/ready")),
+        (VpcKind::Pool, "/health_monitor/delay", json!(20)),
+        (VpcKind::Listener, "/connection_limit", json!(10)),
+    ] {
+        change(kind, pointer, value);
+        assert_eq!(life.settle().await.len(), 1, "{pointer}");
+        let [mut changed, same] = all();
+        // Each write is a revision.
+        pool["_revision"].take();
+        changed["_revision"].take();
+        assert_eq!((&changed, &same), (&pool, &listener), "{pointer}");
+    }
+    rig.cloud.assert_valid();
+}
+
 /// Cases: ibm 33
 #[tokio::test]
 async fn ibm_033_one_that_has_failed_stays() {

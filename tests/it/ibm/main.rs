@@ -5,6 +5,7 @@
 mod asked;
 mod attacks;
 mod balancers;
+mod classic;
 mod instances;
 mod known;
 mod private;
@@ -13,5 +14,7 @@ mod rules;
 mod sdk;
 mod services;
 mod setup;
+mod shared;
 mod story;
+mod tokens;
 mod vendor;

@@ -138,8 +138,21 @@ async fn values_that_the_api_does_not_take_are_refused() {
 }
 
 #[tokio::test]
-async fn subnets_change_only_beside_the_mark_of_what_was_read() {
-    play(&[MADE, &[r#"PATCH load_balancers/@lb {"subnets":[{"id":"0727-s2"}]} → 428 if_match_required"#]]).await;
+async fn lists_change_only_beside_the_mark_of_what_was_read() {
+    let monitor = r#""delay":5,"max_retries":2,"timeout":2,"type":"http","url_path":"/healthz""#;
+    let patched = |more: &str, expected: &str| {
+        format!(r#"PATCH load_balancers/@lb/pools/@q {{"health_monitor":{{{monitor}{more}}}}} → {expected}"#)
+    };
+    play(&[
+        MADE,
+        &[
+            r#"PATCH load_balancers/@lb {"subnets":[{"id":"0727-s2"}]} → 428 if_match_required"#,
+            r#"POST load_balancers/@lb/pools {"name":"q","protocol":"tcp","algorithm":"round_robin","health_monitor":{"delay":5,"max_retries":2,"timeout":2,"type":"tcp"}} as q → 201"#,
+            &patched(r#","response":{"codes":["200","204"]}"#, "428 if_match_required"),
+            &patched("", "200"),
+        ],
+    ])
+    .await;
 }
 
 #[tokio::test]

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tests::clouds::ibm::{API_KEY, IbmMetadata, VPC, VpcKind, machine_id};
+use tests::clouds::ibm::{API_KEY, IbmMetadata, TRUSTED_PROFILE, VPC, VpcKind, machine_id};
+use tests::folder::Folder;
 use tests::published::ibm;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
@@ -309,10 +310,14 @@ async fn ibms_own_client_reads_what_a_cluster_stands_on() {
     ];
     let metadata = async |older| IbmMetadata::start(Arc::clone(served.simulator.iam()), older).await;
     let (newer, older) = (metadata(false).await, metadata(true).await);
+    let files = Folder::new();
+    // The client sends a line end, too.
+    let token = files.write("cr-token", served.simulator.iam().token_of_pod(600));
     for arguments in [
         &[&*served.url, API_KEY][..],
         &[&served.url, "metadata", &older.url(), "2022-03-01"],
         &[&served.url, "metadata", &newer.url(), "2025-08-26"],
+        &[&served.url, "container", token.to_str().unwrap(), TRUSTED_PROFILE.1],
     ] {
         let done = called(arguments, &calls).await;
         assert!(done[..6].iter().all(|it| it["error"].is_null()), "{done:#?}");

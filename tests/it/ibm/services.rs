@@ -240,6 +240,25 @@ async fn ibm_039_a_service_without_nodes_waits_and_holds_nobody_up() {
     assert_eq!(IbmCloud::built(rig.cloud.account()).len(), 2);
 }
 
+/// Cases: ibm 39
+#[tokio::test]
+async fn ibm_039_a_zone_without_ready_nodes_is_told() {
+    let rig = Rig::instant().await;
+    let mut service = Service::new(&rig).with("zone", "us-south-2");
+    service.desired.nodes = vec![worker(1), worker(3)];
+    let told = service.refused().await;
+    let is_told = |why: &str| why.contains("no ready nodes") && why.contains("none is in zone us-south-2");
+    assert!(matches!(&told, Error::Unavailable(why) if is_told(why)), "{told:?}");
+    assert!(IbmCloud::built(rig.cloud.account()).is_empty(), "no load balancer without members");
+    service.desired.nodes.push(worker(2));
+    service.served().await;
+    assert_eq!(rig.members(), [machine_address(2)]);
+    service.desired.nodes.pop();
+    assert!(service.reasons().await.contains(&"NodesMissing".to_owned()));
+    assert_eq!(rig.members(), [""; 0]);
+    rig.cloud.assert_valid();
+}
+
 /// Cases: ibm 40
 #[tokio::test]
 async fn ibm_040_a_resource_group_is_an_id() {

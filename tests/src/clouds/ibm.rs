@@ -8,6 +8,7 @@ mod balancers;
 mod behaviour;
 mod creation;
 mod errors;
+mod etags;
 mod groups;
 mod iam;
 mod kind;
@@ -29,7 +30,7 @@ use crate::simulator;
 
 pub use self::assets::Assets;
 pub use self::behaviour::Behaviour;
-pub use self::iam::{API_KEY, Iam};
+pub use self::iam::{API_KEY, Iam, TRUSTED_PROFILE};
 pub use self::kind::VpcKind;
 pub use self::metadata::IbmMetadata;
 pub use self::region::{ACCOUNT, CLUSTER, OTHER_ACCOUNT, OTHER_VPC, REGION, VPC, machine_address, machine_id};

@@ -82,7 +82,7 @@ impl ServiceAccess<'_> {
                 self.memo.announce_again(announced, now);
                 Err(AcsRefusal::waits(why))
             }
-            Creation::Unclear(why) => {
+            Creation::Taken(why) | Creation::Unclear(why) => {
                 self.memo.seek(now);
                 Err(AcsRefusal::waits(why))
             }

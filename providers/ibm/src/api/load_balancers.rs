@@ -57,6 +57,7 @@ pub(crate) struct VpcListener {
     pub(crate) protocol: String,
     pub(crate) default_pool: Option<VpcPoolReference>,
     pub(crate) idle_connection_timeout: Option<u32>,
+    pub(crate) connection_limit: Option<u32>,
     port_max: Option<u16>,
 }
 
@@ -73,6 +74,8 @@ pub(crate) struct VpcPool {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) health_monitor: VpcMonitor,
+    pub(crate) algorithm: String,
+    pub(crate) protocol: String,
     #[serde(default)]
     pub(crate) proxy_protocol: String,
     #[serde(default)]
@@ -105,6 +108,17 @@ pub(crate) struct VpcMember {
 pub(crate) struct VpcMemberTarget {
     #[serde(default)]
     pub(crate) address: String,
+}
+
+impl VpcPool {
+    /// The value of a field that is one word.
+    pub(crate) fn word(&self, field: &str) -> &str {
+        match field {
+            "algorithm" => &self.algorithm,
+            "protocol" => &self.protocol,
+            _ => &self.proxy_protocol,
+        }
+    }
 }
 
 impl VpcListener {

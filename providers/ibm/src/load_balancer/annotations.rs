@@ -3,6 +3,7 @@
 use aerostat_sdk::form::{AnyCase, Custom, Form as _, Integer, List, OneOf, PORTS, Port, Text};
 use aerostat_sdk::{Error, Result, annotations};
 
+use super::names::is_of_a_service;
 use crate::api::load_balancers::VpcBalancer;
 
 macro_rules! vendor {
@@ -136,7 +137,7 @@ pub(super) fn check_selector(reading: annotations::Annotations<'_>) -> Result<()
 fn name(text: &str) -> Option<String> {
     let is_part = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-';
     let is_name = text.len() <= 63 && text.bytes().all(is_part) && text.starts_with(|it: char| it.is_ascii_lowercase());
-    (is_name && !text.ends_with('-') && !text.starts_with("kube-")).then(|| text.to_owned())
+    (is_name && !text.ends_with('-') && !is_of_a_service(text)).then(|| text.to_owned())
 }
 
 /// A range of ports: `30000-30010`.

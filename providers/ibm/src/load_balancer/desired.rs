@@ -168,6 +168,25 @@ impl DesiredVpcBalancer {
         members::choose(&service.nodes, self.zone.as_deref(), self.quota, chosen, &mut self.warnings)
     }
 
+    /// The end of the sentence that no node takes traffic: which of the ready ones could not, and the next step. Empty where there is none.
+    pub(super) fn why_none(&self, service: &LoadBalancer) -> String {
+        if service.nodes.is_empty() {
+            let selected = service.annotation(NODE_SELECTOR.name);
+            return selected.map_or_else(String::new, |label| {
+                format!(": annotation {} takes those with {label:?} alone", NODE_SELECTOR.name)
+            });
+        }
+        let edge =
+            if members::edges(&service.nodes) { format!(" with label {}=edge", members::EDGE) } else { String::new() };
+        match &self.zone {
+            Some(zone) => format!(
+                ": none{edge} is in zone {zone}, which annotation {} names: correct it, or add nodes there",
+                ZONE.name
+            ),
+            None => format!(": none{edge} has an internal IPv4 address: look at the addresses of the nodes"),
+        }
+    }
+
     /// The word for the PROXY protocol.
     pub(super) fn proxy_protocol(&self) -> &'static str {
         if self.has_proxy_protocol { "v1" } else { "disabled" }
@@ -181,11 +200,11 @@ impl DesiredVpcPort {
         addresses.iter().map(member).collect()
     }
 
-    /// Whether a pool's monitor does as this one: one of the vendor's controller checks another path, which kube-proxy answers as well.
+    /// Whether a pool's monitor does as this one: one of the vendor's controller checks `/`, which kube-proxy answers as well.
     pub(super) fn is_monitored_by(&self, live: &VpcMonitor) -> bool {
-        let path = |it: &VpcMonitor| it.url_path.clone().filter(|_| self.is_path_chosen);
-        let without = |it: &VpcMonitor| VpcMonitor { url_path: path(it), ..it.clone() };
-        without(live) == without(&self.monitor)
+        let is_vendors = !self.is_path_chosen && live.url_path.as_deref() == Some("/");
+        let url_path = if is_vendors { self.monitor.url_path.clone() } else { live.url_path.clone() };
+        VpcMonitor { url_path, ..live.clone() } == self.monitor
     }
 }
 

@@ -9,6 +9,15 @@ pub(super) const MOST: usize = 50;
 /// The label of nodes that are there for traffic from outside.
 pub(crate) const EDGE: &str = "dedicated";
 
+fn is_edge(node: &Node) -> bool {
+    node.labels.iter().any(|(key, value)| key == EDGE && value == "edge")
+}
+
+/// Whether there are nodes for traffic from outside: then they alone take it.
+pub(super) fn edges(nodes: &[Node]) -> bool {
+    nodes.iter().any(is_edge)
+}
+
 /// The addresses of the nodes that take traffic. `chosen` are those that do so now, `quota` the most of each zone.
 pub(super) fn choose(
     nodes: &[Node],
@@ -17,8 +26,7 @@ pub(super) fn choose(
     chosen: &SortedSet<String>,
     warnings: &mut Warnings,
 ) -> Vec<String> {
-    let is_edge = |it: &&Node| it.labels.iter().any(|(key, value)| key == EDGE && value == "edge");
-    let has_edges = nodes.iter().any(|it| is_edge(&it));
+    let has_edges = edges(nodes);
     let mut zones: SortedMap<&str, Vec<&str>> = SortedMap::new();
     for node in nodes.iter().filter(|it| !has_edges || is_edge(it)) {
         let of_node = node.zone.as_deref().unwrap_or_default();

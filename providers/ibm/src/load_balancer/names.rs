@@ -18,6 +18,11 @@ pub(crate) fn own(service: &LoadBalancer, settings: &IbmAccountSettings) -> Stri
     name.chars().take(NAME_CHARACTERS).collect()
 }
 
+/// Whether it is a name of the kind that load balancers of Services have by themselves, in this cluster or in another: no author may choose one.
+pub(super) fn is_of_a_service(name: &str) -> bool {
+    name.starts_with("kube-")
+}
+
 /// The name of a port's pool: `tcp-80-30080`.
 pub(super) fn pool(port: &Port, node_port: u16) -> String {
     let protocol = if port.protocol == Protocol::Udp { "udp" } else { "tcp" };

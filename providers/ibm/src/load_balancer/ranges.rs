@@ -17,7 +17,7 @@ use super::names;
 use super::rules::{self, LackingRule};
 use crate::api::load_balancers::{VpcBalancer, VpcGroupReference};
 use crate::api::security_groups::{self as api, EVERYWHERE, VpcRule, VpcSecurityGroup};
-use crate::api::{VpcId, may_be_there, vpcs};
+use crate::api::{VpcId, make, vpcs};
 use crate::settings::IbmAccountSettings;
 use crate::settings::balancers::IbmBalancerSettings;
 
@@ -116,10 +116,11 @@ impl OwnGroup<'_> {
         if let Some(group) = self.settings.resource_group(&self.account.account)? {
             body["resource_group"] = json!({ "id": group });
         }
-        let created = api::create(&body)
-            .create_unless(may_be_there, |response| Ok(Found::new(response.json::<VpcId>()?.id, &name, true)))?;
+        let created = make(api::create(&body), |response| Ok(Found::new(response.json::<VpcId>()?.id, &name, true)))?;
+        let may_be = |why| format!("the security group {name} may be there: {why}");
         Ok(match created {
-            Creation::Unclear(why) => Creation::Unclear(format!("the security group {name} may be there: {why}")),
+            Creation::Unclear(why) => Creation::Unclear(may_be(why)),
+            Creation::Taken(why) => Creation::Taken(may_be(why)),
             other => other,
         })
     }
@@ -165,7 +166,9 @@ impl OwnGroup<'_> {
                 let Some(group) = api::named(self.vpc, &self.name())? else {
                     return match self.make(protocol)? {
                         Creation::Begun(made) | Creation::Made(made) => self.attach(&made.id, live).map(Some),
-                        Creation::Busy(why) | Creation::Unclear(why) => Err(Error::Unavailable(why)),
+                        // Lists show the one of a call before late.
+                        Creation::Busy(why) | Creation::Taken(why) => Ok(Some(Change::Busy(why))),
+                        Creation::Unclear(why) => Err(Error::Unavailable(why)),
                     };
                 };
                 match self.put_rules_right(&group, protocol)? {

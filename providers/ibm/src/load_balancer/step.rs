@@ -185,15 +185,16 @@ pub(super) fn next(id: &str, live: &BalancerParts, desired: &DesiredVpcBalancer,
     let mut unread = None;
     for port in &desired.ports {
         let Some(found @ LivePool { pool, .. }) = live.pool(desired.protocol, port.port) else { continue };
-        let has_proxy = pool.proxy_protocol == desired.proxy_protocol();
-        if pool.name != port.pool || !has_proxy || !port.is_monitored_by(&pool.health_monitor) {
+        let words = pool_words(desired);
+        let is_right = words.iter().all(|(key, value)| pool.word(key) == *value);
+        if pool.name != port.pool || !is_right || !port.is_monitored_by(&pool.health_monitor) {
             // Where node ports change together, each is served again before the next changes.
             if let Some(pool_id) = unread.filter(|_| pool.name != port.pool) {
                 return VpcNext::ReadMembers(pool_id);
             }
             let mut body = json!({ "name": port.pool, "health_monitor": port.monitor });
-            if !has_proxy {
-                body["proxy_protocol"] = desired.proxy_protocol().into();
+            for (key, value) in words.into_iter().filter(|(key, value)| pool.word(key) != *value) {
+                body[key] = value.into();
             }
             return VpcNext::change(
                 api::change(id, "pools", &pool.id, &body),
@@ -265,15 +266,17 @@ fn members_of(id: &str, live: &LivePool, port: &DesiredVpcPort, addresses: &[Str
     VpcNext::change(request, format!("the pool {} gets its members", port.pool))
 }
 
+/// The fields of a pool that are one word each.
+fn pool_words(desired: &DesiredVpcBalancer) -> [(&'static str, &'static str); 3] {
+    [("protocol", desired.protocol), ("algorithm", "round_robin"), ("proxy_protocol", desired.proxy_protocol())]
+}
+
 /// The body of a pool.
 fn pool_body(desired: &DesiredVpcBalancer, port: &DesiredVpcPort, addresses: &[String]) -> Value {
-    let mut body = json!({
-        "name": port.pool,
-        "protocol": desired.protocol,
-        "algorithm": "round_robin",
-        "proxy_protocol": desired.proxy_protocol(),
-        "health_monitor": port.monitor,
-    });
+    let mut body = json!({ "name": port.pool, "health_monitor": port.monitor });
+    for (key, value) in pool_words(desired) {
+        body[key] = value.into();
+    }
     if !addresses.is_empty() {
         body["members"] = json!(port.members(addresses));
     }
@@ -285,6 +288,9 @@ fn listener_change(live: &VpcListener, desired: &DesiredVpcBalancer, port: &Desi
     let mut body = json!({});
     if desired.idle_timeout.is_some() && live.idle_connection_timeout != desired.idle_timeout {
         body["idle_connection_timeout"] = desired.idle_timeout.into();
+    }
+    if !desired.is_network && live.connection_limit.is_some_and(|it| it != CONNECTIONS) {
+        body["connection_limit"] = CONNECTIONS.into();
     }
     if live.last() != port.last {
         (body["port_min"], body["port_max"]) = (port.port.into(), port.last.into());

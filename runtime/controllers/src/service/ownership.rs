@@ -1,8 +1,8 @@
-//! Whose a memo is: no two Services have the same load balancer. No client, no clock, no log.
+//! Whose a memo is, and whose a hostname: no two Services have the same load balancer. No client, no clock, no log.
 
 use std::sync::Arc;
 
-use cloud_provider::Error;
+use cloud_provider::{Error, LoadBalancer};
 use k8s_openapi::api::core::v1::Service;
 
 use crate::service::services::key;
@@ -11,12 +11,48 @@ use crate::service::status;
 
 /// An older Service with the same memo. Two can have it only if somebody has copied the status of one of them.
 pub(super) fn older_claimant(service: &Service, memo: &str, all: &[Arc<Service>]) -> Option<String> {
+    let mut same = all.iter().filter(|it| status::memo(it) == Some(memo));
+    same.find(|it| is_older(it, service)).map(|it| key(it))
+}
+
+/// Whether a Service is an older one than another. Of two of one age one is the older all the same.
+pub(super) fn is_older(one: &Service, other: &Service) -> bool {
     let age = |service: &Service| {
         let created = service.metadata.creation_timestamp.as_ref().map(|it| it.0);
         (created, service.metadata.uid.clone())
     };
-    let mut same = all.iter().filter(|it| status::memo(it) == Some(memo));
-    same.find(|it| it.metadata.uid != service.metadata.uid && age(it) < age(service)).map(|it| key(it))
+    one.metadata.uid != other.metadata.uid && age(one) < age(other)
+}
+
+/// Leaves hostnames out of what a provider is told of where a Service is reached, if the status of one of these others shows them, too: a
+/// provider that knows a load balancer by its hostname would take it for both Services'. Returns the hostname, and the other Service.
+///
+/// Clouds let Services share an IP address on purpose, and so addresses stay. So does a hostname that an annotation of the Service names, which
+/// its author has chosen, and all of a Service that has an annotation in which the provider notes whose a load balancer is: there several may
+/// share one.
+pub(super) fn leave_out_shared<'a>(
+    desired: &mut LoadBalancer,
+    provider_writes: &[String],
+    others: impl Iterator<Item = &'a Arc<Service>>,
+) -> Option<(String, String)> {
+    let is_noted = desired.annotations.iter().any(|(key, _)| provider_writes.contains(key));
+    if is_noted || desired.current_ingress.iter().all(|it| it.hostname.is_none()) {
+        return None;
+    }
+    let mut first = None;
+    for other in others {
+        let shown = status::current(other);
+        desired.current_ingress.retain(|it| {
+            let Some(hostname) = &it.hostname else { return true };
+            let is_chosen = desired.annotations.iter().any(|(_, value)| value == hostname);
+            let is_shared = !is_chosen && shown.iter().any(|other| other.hostname.as_ref() == Some(hostname));
+            if is_shared && first.is_none() {
+                first = Some((hostname.clone(), key(other)));
+            }
+            !is_shared
+        });
+    }
+    first
 }
 
 /// Another Service than the one with this UID that has a memo, or is about to have it.
@@ -47,11 +83,12 @@ pub(super) fn taken(service: &str, memo: &str, holder: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use cloud_provider::Ingress;
     use serde_json::json;
     use tokio::time::Instant;
 
     use super::*;
-    use crate::service::testing::{service, with_load_balancer};
+    use crate::service::testing::{ID, SIZE, service, with_load_balancer};
 
     /// A Service with the memo `lb-1`.
     fn with_memo(name: &str, created: &str) -> Arc<Service> {
@@ -78,6 +115,56 @@ mod tests {
         let all = [owner.clone(), twin.clone()];
         let refused = [&owner, &twin].map(|it| older_claimant(it, "lb-1", &all).is_some());
         assert_eq!(refused, [false, true], "of two of one age, one is the older all the same");
+    }
+
+    /// A Service whose status shows a hostname.
+    fn reached_at(name: &str, created: &str, hostname: &str) -> Arc<Service> {
+        let metadata = json!({ "name": name, "uid": format!("uid of {name}"), "creationTimestamp": created });
+        let ingress = json!([{ "hostname": hostname }]);
+        Arc::new(service(json!({ "metadata": metadata, "status": { "loadBalancer": { "ingress": ingress } } })))
+    }
+
+    /// A load balancer that is reached at a hostname, and beside it at an address.
+    fn told(annotations: &[(&str, &str)]) -> LoadBalancer {
+        let at = |hostname: Option<&str>, ip: Option<&str>| Ingress {
+            ip: ip.map(str::to_owned),
+            hostname: hostname.map(str::to_owned),
+            ip_mode: None,
+        };
+        let annotations = annotations.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        LoadBalancer {
+            current_ingress: vec![at(Some("lb-1.example"), None), at(None, Some("192.0.2.1"))],
+            annotations: annotations.collect(),
+            ..LoadBalancer::default()
+        }
+    }
+
+    #[test]
+    fn a_shared_hostname_is_not_told_to_a_provider() {
+        let other = reached_at("other", FIRST, "lb-1.example");
+        let left = |annotations: &[(&str, &str)], others: &[&Arc<Service>]| {
+            let mut desired = told(annotations);
+            let found = leave_out_shared(&mut desired, &[ID.to_owned()], others.iter().copied());
+            (desired.current_ingress.len(), found)
+        };
+        let found = Some(("lb-1.example".to_owned(), "default/other".to_owned()));
+        assert_eq!(left(&[], &[&other]), (1, found.clone()), "the address stays, which clouds share");
+        assert_eq!(left(&[(SIZE, "2")], &[&other]), (1, found));
+        assert_eq!(left(&[], &[&reached_at("other", FIRST, "lb-2.example")]), (2, None));
+        assert_eq!(left(&[], &[]), (2, None));
+        assert_eq!(left(&[(SIZE, "lb-1.example")], &[&other]), (2, None), "its author has chosen it");
+        assert_eq!(left(&[(ID, "lb-1")], &[&other]), (2, None), "the provider has noted whose it is");
+    }
+
+    #[test]
+    fn of_two_services_one_is_the_older() {
+        let (owner, thief) = (without_memo("owner"), without_memo("thief"));
+        assert_eq!(
+            [is_older(&owner, &thief), is_older(&thief, &owner), is_older(&owner, &owner)],
+            [true, false, false]
+        );
+        let (first, later) = (with_memo("z", FIRST), with_memo("a", LATER));
+        assert_eq!([is_older(&first, &later), is_older(&later, &first)], [true, false]);
     }
 
     #[test]

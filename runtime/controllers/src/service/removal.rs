@@ -62,10 +62,15 @@ impl Syncer {
     pub(super) async fn delete(
         &self,
         about: &ObjectReference,
-        unwanted: LoadBalancer,
+        mut unwanted: LoadBalancer,
         mut foreign_memo: Option<String>,
     ) -> Result<Deletion, CloudError> {
         let key = key_of(&unwanted);
+        // A load balancer by whose hostname another Service is reached is deleted by its memo or its mark alone.
+        let (description, all) = (self.shared.cluster.description.now(), self.shared.services.all());
+        let others = all.iter().filter(|it| it.metadata.uid.as_deref() != Some(&*unwanted.owner.uid));
+        let others: Vec<Arc<Service>> = others.cloned().collect();
+        ownership::leave_out_shared(&mut unwanted, &description.writes_annotations, others.iter());
         let mut deleted = self.call_delete(about, &unwanted).await?;
         if let Some((memo, holder)) = self.foreign(&key, &unwanted, &deleted) {
             self.record_foreign_memo(about, &memo, &holder);

@@ -343,6 +343,7 @@ impl Syncer {
             return Err(CloudError::Invalid(too_many));
         }
         desired.nodes.clone_from(&backends.nodes);
+        self.leave_out_shared(service, &mut desired);
         let (about, memo, was_announced, listed_since, together) = self.shared.states.all(|states| {
             let state = states.of(key, service, Instant::now());
             let was_announced = state.is_announced();
@@ -377,6 +378,21 @@ impl Syncer {
         self.shared.states.with(key, |state| state.answered(&reply, listed, Instant::now()));
         self.record_provider_events(&about, reply.events);
         reply.answer.map(|progress| (progress, was_announced))
+    }
+
+    /// Leaves out where a Service is reached, as far as an older one is reached there by the same hostname: the load balancer is that one's
+    /// alone.
+    fn leave_out_shared(&self, service: &Service, desired: &mut LoadBalancer) {
+        let description = self.shared.cluster.description.now();
+        let all = self.shared.services.all();
+        let older = all.iter().filter(|it| ownership::is_older(it, service));
+        if let Some((hostname, other)) = ownership::leave_out_shared(desired, &description.writes_annotations, older) {
+            let message = format!(
+                "the hostname {hostname} in the status is that of Service {other} as well, which is older: its load balancer is that \
+                 Service's alone, and this one needs another"
+            );
+            self.shared.record(service, EventKind::Warning, "LoadBalancerShared", &message);
+        }
     }
 
     /// Keeps the status of a load balancer that is not as desired, and fails.

@@ -283,6 +283,23 @@ async fn theft_by_a_deletion_is_refused_if_the_provider_insists() {
 }
 
 #[tokio::test]
+async fn a_deletion_is_not_told_the_hostname_of_another_service() {
+    let reached = |name: &str, uid: &str| {
+        let ingress = json!([{ "hostname": "lb-1.example" }]);
+        let status = json!({ "loadBalancer": { "ingress": ingress } });
+        service(json!({ "metadata": { "name": name, "uid": uid }, "status": status }))
+    };
+    for (others, told) in [(vec![reached("other", "u2")], 0), (Vec::new(), 1)] {
+        let gone = reached("s1", "u1");
+        let rig = Rig::new(others, [Ok(Deletion::Done)]);
+        rig.remember(&gone);
+        assert_eq!(rig.reconcile(&gone).await.unwrap(), NextSync::Done);
+        let asked: Vec<usize> = rig.cloud.delete.calls().iter().map(|it| it.current_ingress.len()).collect();
+        assert_eq!(asked, [told]);
+    }
+}
+
+#[tokio::test]
 async fn a_deletion_that_fails_keeps_what_is_remembered() {
     let gone = status("s1", "u1", Some("lb-1"));
     let mut rig = Rig::new([], [Err(CloudError::Unavailable("down".to_owned())), Ok(Deletion::Done)]);

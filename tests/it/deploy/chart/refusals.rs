@@ -118,6 +118,8 @@ fn values_that_do_not_fit_together_are_refused() {
     no_group["settings"]["resourceGroup"] = json!("");
     let mut no_application = values("azure");
     no_application["credentials"]["entra"]["clientId"] = json!("");
+    let mut nowhere = values("ibm");
+    nowhere["settings"]["vpcID"] = json!("");
     let plain = json!(["http://10.0.0.5:8774"]);
     for (path, values) in [
         ("provider", json!({ "module": { "oci": { "digest": DIGEST } } })),
@@ -128,6 +130,8 @@ fn values_that_do_not_fit_together_are_refused() {
         ("credentials.entra.clientId", no_application),
         ("settings.project", no_project),
         ("credentials.google.workloadIdentityProvider", no_pool),
+        ("settings.vpcID", nowhere),
+        ("settings.vpcID", with("ibm", json!({ "settings": { "clusterDefaultProvider": "classic" } }))),
         ("openstack.authURL", with("openstack", json!({ "openstack": { "authURL": "http://10.0.0.5:5000/v3" } }))),
         ("openstack.origins.compute", with("openstack", json!({ "openstack": { "origins": { "compute": plain } } }))),
         ("module.configMap.sha256", json!({ "provider": "hetzner", "module": { "source": "configMap" } })),

@@ -55,6 +55,23 @@ fn another_tag_is_not_the_image_of_the_charts_digest() {
 }
 
 #[test]
+fn classic_infrastructure_at_ibm_asks_nobody() {
+    let mut classic = with("ibm", json!({ "settings": { "clusterDefaultProvider": "classic" } }));
+    classic["settings"].as_object_mut().unwrap().remove("vpcID");
+    let objects = rendered(&classic);
+    let config = cloud_config(&objects);
+    assert!(config["endpoints"].is_null() && config["credentials"].is_null(), "{config:#}");
+    assert_eq!(config["provider"]["settings"]["clusterDefaultProvider"], "classic");
+    let preset = cloud_config(&rendered(&values("ibm")));
+    assert_eq!(config["provider"]["nodeLabels"], preset["provider"]["nodeLabels"]);
+    let pod = only::<Deployment>(&objects, "Deployment").spec.unwrap().template.spec.unwrap();
+    let mounted: Vec<_> = pod.volumes.unwrap().into_iter().find(|it| it.name == "config").into_iter().collect();
+    let sources = mounted[0].projected.clone().unwrap().sources.unwrap();
+    assert!(sources.iter().all(|it| it.secret.is_none() && it.service_account_token.is_none()), "{sources:#?}");
+    assert!(objects.iter().all(|it| it["kind"] != "Secret"));
+}
+
+#[test]
 fn config_is_merged_over_the_preset_and_types_stay() {
     let preset = cloud_config(&rendered(&values("hetzner")));
     let more = json!({

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use crate::simulator::{Answer, Recorded};
 
-use super::errors::{Refused, bad_field, busy, not_found, refused, taken};
+use super::errors::{Refused, bad_field, busy, not_found, taken};
 use super::kind::VpcKind;
 use super::values::{parsed, text};
 use super::world::World;
-use super::{creation, listing, parts, presented, values};
+use super::{creation, etags, listing, parts, presented, values};
 
 /// Answers a request whose path is this, below `/v1/load_balancers`.
 pub(super) fn answer(world: &mut World, request: &Recorded, path: &[&str]) -> Result<Answer, Refused> {
@@ -54,12 +54,8 @@ fn list(world: &mut World, request: &Recorded) -> Result<Answer, Refused> {
 fn shown(world: &World, id: &str) -> Result<Answer, Refused> {
     let found = found(world, id)?;
     let mut answer = Answer::ok(&presented::one(world, VpcKind::LoadBalancer, found));
-    answer.set("etag", &etag(found));
+    answer.set("etag", &etags::etag(found));
     Ok(answer)
-}
-
-fn etag(balancer: &Value) -> String {
-    format!("W/\"{}\"", balancer["_revision"])
 }
 
 fn found<'a>(world: &'a World, id: &str) -> Result<&'a Value, Refused> {
@@ -79,14 +75,7 @@ fn change(world: &mut World, request: &Recorded, id: &str) -> Result<Answer, Ref
     changeable(world, id)?;
     let patch = parsed(request)?;
     let live = found(world, id)?.clone();
-    let matches = request.headers.get("if-match").map(|it| it.as_bytes() == etag(&live).as_bytes());
-    match matches {
-        Some(false) => return Err(refused(412, "precondition_failed", "The load balancer has changed")),
-        None if patch["subnets"].is_array() => {
-            return Err(refused(428, "if_match_required", "A change of subnets needs the header If-Match"));
-        }
-        Some(true) | None => {}
-    }
+    etags::check(request, &patch, &live)?;
     if let Some(name) = patch["name"].as_str() {
         let name = values::name("name", name)?;
         let vpc = creation::vpc_of(world, &live["subnets"]).unwrap_or_default();

@@ -7,9 +7,9 @@ use crate::simulator::{Answer, Recorded};
 
 use super::errors::{Refused, bad_field, not_found, over_quota, refused, taken};
 use super::kind::VpcKind;
-use super::presented;
 use super::values::{is_address, list, name, number, parsed, text, word};
 use super::world::World;
+use super::{etags, presented};
 
 /// The most listeners, and pools, of a load balancer.
 pub(super) const MOST: usize = 10;
@@ -59,7 +59,11 @@ pub(super) fn change(
             put(world, VpcKind::Listener, id, patched);
             one(world, VpcKind::Listener, balancer, id)
         }
-        (&Method::PATCH, ["pools", id]) => patch_pool(world, balancer, &family, id, &parsed(request)?),
+        (&Method::PATCH, ["pools", id]) => {
+            let patch = parsed(request)?;
+            etags::check(request, &patch, found(world, VpcKind::Pool, balancer, id)?)?;
+            patch_pool(world, balancer, &family, id, &patch)
+        }
         (&Method::DELETE, ["listeners", id]) => {
             found(world, VpcKind::Listener, balancer, id)?;
             world.remove(id);
@@ -194,6 +198,7 @@ fn patch_pool(world: &mut World, balancer: &str, family: &str, id: &str, patch: 
     if others.iter().any(|it| it["name"] == live["name"] && it["id"] != live["id"]) {
         return Err(taken("A pool", text(&live, "name")));
     }
+    live["_revision"] = json!(world.next());
     put(world, VpcKind::Pool, id, live);
     one(world, VpcKind::Pool, balancer, id)
 }
@@ -351,7 +356,12 @@ fn all(world: &World, kind: VpcKind, field: &str, value: &str) -> Answer {
 }
 
 fn one(world: &World, kind: VpcKind, balancer: &str, id: &str) -> Result<Answer, Refused> {
-    Ok(Answer::ok(&presented::one(world, kind, found(world, kind, balancer, id)?)))
+    let found = found(world, kind, balancer, id)?;
+    let mut answer = Answer::ok(&presented::one(world, kind, found));
+    if kind == VpcKind::Pool {
+        answer.set("etag", &etags::etag(found));
+    }
+    Ok(answer)
 }
 
 fn created(world: &World, kind: VpcKind, balancer: &str, id: &str) -> Result<Answer, Refused> {

@@ -133,6 +133,78 @@ fn the_checks_that_annotations_ask_for_are_written() {
     assert_eq!(bodies[2], json!({ "idle_connection_timeout": 120 }));
 }
 
+/// Changes the first pool and the first listener in the cloud, by hand.
+fn changed_by_hand(played: &Played, change: impl FnOnce(&mut Value, &mut Value)) {
+    let mut cloud = played.cloud.borrow_mut();
+    let body = &mut cloud.cloud().balancers.get_mut("lb-1").unwrap().body;
+    let (mut pool, mut listener) = (body["pools"][0].take(), body["listeners"][0].take());
+    change(&mut pool, &mut listener);
+    (body["pools"][0], body["listeners"][0]) = (pool, listener);
+}
+
+#[test]
+fn fields_that_somebody_changed_in_the_cloud_are_set_back() {
+    let mut service = service();
+    service.external_traffic_policy = ExternalTrafficPolicy::Local(31_000);
+    let played = made(&mut service);
+    let usual = |key: &str| match key {
+        "protocol" => json!("tcp"),
+        "algorithm" => json!("round_robin"),
+        _ => json!("disabled"),
+    };
+    for (key, other) in [("protocol", "http"), ("algorithm", "least_connections"), ("proxy_protocol", "v2")] {
+        changed_by_hand(&played, |pool, _| pool[key] = other.into());
+        assert_eq!(played.settle(&mut service), ["PATCH /lb-1/pools/pool-1"], "{key}");
+        assert_eq!(played.bodies().last().unwrap()[key], usual(key));
+    }
+    for (key, other) in [
+        ("url_path", json!("/ready")),
+        ("delay", json!(6)),
+        ("timeout", json!(3)),
+        ("max_retries", json!(3)),
+        ("port", json!(31_001)),
+        ("type", json!("https")),
+    ] {
+        changed_by_hand(&played, |pool, _| pool["health_monitor"][key] = other);
+        assert_eq!(played.settle(&mut service), ["PATCH /lb-1/pools/pool-1"], "{key}");
+    }
+    changed_by_hand(&played, |_, listener| listener["connection_limit"] = 10.into());
+    assert_eq!(played.settle(&mut service), ["PATCH /lb-1/listeners/listener-5"]);
+    assert_eq!(played.bodies().last(), Some(&json!({ "connection_limit": 15_000 })));
+    changed_by_hand(&played, |_, listener| listener["protocol"] = "http".into());
+    let written = played.settle(&mut service);
+    assert_eq!(written, ["DELETE /lb-1/listeners/listener-5", "POST /lb-1/listeners"]);
+    changed_by_hand(&played, |pool, _| pool["members"][0]["port"] = 1.into());
+    assert_eq!(played.settle(&mut service), ["PUT /lb-1/pools/pool-1/members"]);
+}
+
+#[test]
+fn the_path_that_the_vendors_manager_checks_stays() {
+    let mut service = service();
+    service.external_traffic_policy = ExternalTrafficPolicy::Local(31_000);
+    let played = made(&mut service);
+    changed_by_hand(&played, |pool, _| pool["health_monitor"]["url_path"] = "/".into());
+    assert_eq!(played.settle(&mut service), [""; 0]);
+    service = service.with_annotation(format!("{PREFIX}vpc-health-check-path"), "/healthz");
+    assert_eq!(played.settle(&mut service), ["PATCH /lb-1/pools/pool-1"], "its author chose another");
+}
+
+#[test]
+fn a_zone_without_ready_nodes_is_told_of_one_that_serves() {
+    let mut service = service();
+    let played = made(&mut service);
+    service = service.with_annotation(format!("{PREFIX}zone"), "us-south-1");
+    service.nodes = vec![node(1)];
+    assert_eq!(played.settle(&mut service), ["PUT /lb-1/pools/pool-1/members"]);
+    let told = played.host.events();
+    let part = "none is in zone us-south-1, which annotation";
+    assert!(told.iter().any(|it| it.reason == "NodesMissing" && it.message.contains(part)), "{told:#?}");
+    service.nodes.push(node(3));
+    let before = played.host.events().len();
+    assert_eq!(played.settle(&mut service), ["PUT /lb-1/pools/pool-1/members"]);
+    assert_eq!(played.host.events().len(), before, "a node is there");
+}
+
 #[test]
 fn parts_that_somebody_else_made_stay() {
     let mut service = service();
@@ -140,7 +212,7 @@ fn parts_that_somebody_else_made_stay() {
     let mut cloud = played.cloud.borrow_mut();
     let body = &mut cloud.cloud().balancers.get_mut("lb-1").unwrap().body;
     body["pools"].as_array_mut().unwrap().push(json!({
-        "id": "pool-x", "name": "by-hand", "protocol": "tcp", "proxy_protocol": "disabled",
+        "id": "pool-x", "name": "by-hand", "protocol": "tcp", "algorithm": "least_connections", "proxy_protocol": "disabled",
         "health_monitor": { "delay": 5, "max_retries": 2, "timeout": 2, "type": "tcp" }, "members": [{ "id": "m", "port": 1, "target": { "id": "i" } }],
     }));
     body["listeners"].as_array_mut().unwrap().push(json!({

@@ -112,6 +112,20 @@ fn ibm_036_a_name_is_that_of_one_vpc_alone() {
 }
 
 #[test]
+fn a_shown_hostname_proves_nothing_beside_anothers_name() {
+    // The vendor's manager gives a Service what another one has, if it is named.
+    let others = "kube-c1-9c2f6f1c9a5e4a8e8f0b1f6d3f6f2a99";
+    let played = with(others, "0717-s1");
+    let shown = Ingress::hostname("lb-1.lb.appdomain.example");
+    let mut thief = LoadBalancer { current_ingress: vec![shown], ..service() };
+    assert_eq!(played.host.run(|| Ibm::delete(&thief)), Ok(Deletion::Done));
+    assert_eq!(played.settle(&mut thief), ["POST "]);
+    assert_eq!(thief.memo.as_deref(), Some("lb-2"), "it gets one of its own");
+    assert_eq!(played.deletions(), [""; 0]);
+    assert!(played.cloud.borrow_mut().cloud().balancers.get("lb-1").is_some());
+}
+
+#[test]
 fn one_of_the_vendors_manager_is_taken_over_without_a_write() {
     let made = Played::new(FakeVpc::default());
     let mut service = service();

@@ -21,7 +21,7 @@ fn refused(mut service: LoadBalancer) -> String {
 
 #[test]
 fn ibm_024_to_027_bad_values_of_annotations_are_named() {
-    for (name, value, part) in [
+    let rows = [
         ("ip-type", "pubic", "\"pubic\" is not public or private"),
         ("enable-features", "proxy-protocol,ipvs", "is not a list of features such as proxy-protocol"),
         ("enable-features", "proxy-protocol,nlb", "a network load balancer has no proxy-protocol"),
@@ -52,7 +52,26 @@ fn ibm_024_to_027_bad_values_of_annotations_are_named() {
         ("vpc-port-range", "90-80", "is not a list of ranges of ports"),
         ("vpc-port-range", "80-65536", "is not a list of ranges of ports"),
         ("vpc-member-quota", "51", "is not a whole number from 0 to 50"),
-    ] {
+        ("vpc-health-check-delay", "61", "is not a whole number from 2 to 60"),
+        ("vpc-health-check-port", "0", "is not one port"),
+        ("vpc-health-check-udp", "dns", "is not one port"),
+        ("vpc-allow-outbound-traffic", "80,http", "is not a list of ports"),
+        ("vpc-allow-outbound-traffic", "80", "it needs setting outboundSecurityGroup"),
+        ("vpc-security-group", "clients,,", "is not a list of ids or names of security groups"),
+        ("vpc-security-group", "clients", "setting allowedSecurityGroups"),
+    ];
+    let described: Vec<String> = crate::tests::settings()
+        .without_cluster()
+        .run(<Ibm as aerostat_sdk::Provider>::describe)
+        .unwrap()
+        .annotations
+        .into_iter()
+        .map(|it| it.key)
+        .collect();
+    let without: Vec<&String> =
+        described.iter().filter(|key| !rows.iter().any(|(name, ..)| **key == format!("{PREFIX}{name}"))).collect();
+    assert!(!described.is_empty() && without.is_empty(), "annotations without a refused value: {without:?}");
+    for (name, value, part) in rows {
         let why = refused(annotated(name, value));
         assert!(why.contains(part) && why.contains(name), "{name}: {value}: {why}");
     }
@@ -133,6 +152,81 @@ fn ibm_039_without_nodes_nothing_is_made_yet() {
     assert!(matches!(&waiting, Err(Error::Unavailable(why)) if why.contains("no ready nodes")), "{waiting:?}");
     service.nodes.push(node(1));
     assert_eq!(played.settle(&mut service), ["POST "]);
+}
+
+#[test]
+fn a_choice_of_nodes_that_none_fits_makes_nothing_and_is_told() {
+    // Of the three nodes one is in zone us-south-1.
+    let mut service = annotated("zone", "us-south-1");
+    service.nodes.retain(|it| it.zone.as_deref() != Some("us-south-1"));
+    let elsewhere = service.clone();
+    service.nodes.clear();
+    let selected = service.with_annotation(format!("{PREFIX}vpc-node-selector"), "kubernetes.io/arch=arm64");
+    let mut edge = annotated("zone", "us-south-1");
+    let other = edge.nodes.iter_mut().find(|it| it.zone.as_deref() != Some("us-south-1")).unwrap();
+    other.labels.push((crate::load_balancer::EDGE.to_owned(), "edge".to_owned()));
+    let mut unaddressed = super::service();
+    unaddressed.nodes.iter_mut().for_each(|it| it.addresses.clear());
+    for (mut service, part) in [
+        (elsewhere, ": none is in zone us-south-1, which annotation"),
+        (edge, ": none with label dedicated=edge is in zone us-south-1, which annotation"),
+        (selected, "vpc-node-selector takes those with \"kubernetes.io/arch=arm64\" alone"),
+        (unaddressed, ": none has an internal IPv4 address"),
+    ] {
+        let played = Played::new(FakeVpc::default());
+        let answers: Vec<_> = (0..2).map(|_| played.call(&mut service)).collect();
+        let told = answers.into_iter().find_map(|it| match it {
+            Err(error) => Some(error),
+            Ok(Progress::Failed(failed)) => Some(failed.error),
+            Ok(_) => None,
+        });
+        let is_told = |why: &String| why.contains("no ready nodes") && why.contains(part);
+        assert!(matches!(&told, Some(Error::Unavailable(why)) if is_told(why)), "{part}: {told:?}");
+        assert!(played.host.bodies().is_empty() && service.memo.is_none());
+    }
+}
+
+#[test]
+fn ibm_032_a_conflict_at_a_creation_is_waited_out_in_silence() {
+    let mut vpc = FakeVpc::default();
+    vpc.refuses = Some(|| cloud::error(409, "conflict"));
+    let played = Played::new(vpc);
+    let mut service = service();
+    for _ in 0..5 {
+        let waiting = played.call(&mut service);
+        assert!(matches!(&waiting, Ok(Progress::Pending(_))), "{waiting:?}");
+    }
+    assert_eq!(played.reasons(), [""; 0]);
+    assert_eq!(played.host.run(|| Ibm::delete(&service)), Ok(Deletion::Done), "nothing was made");
+    played.cloud.borrow_mut().cloud().refuses = None;
+    assert_eq!(played.settle(&mut service), ["POST "]);
+}
+
+#[test]
+fn a_name_that_is_taken_by_what_no_list_shows_is_told() {
+    for refuses in [|| cloud::error(409, "not_unique"), || cloud::error(400, "load_balancer_name_not_unique")] {
+        let refuses: fn() -> aerostat_sdk::testing::Response = refuses;
+        let mut vpc = FakeVpc::default();
+        vpc.refuses = Some(refuses);
+        let played = Played::new(vpc);
+        let mut service = service();
+        let (mut waits, mut told) = (0, None);
+        for _ in 0..12 {
+            match played.call(&mut service) {
+                Ok(Progress::Pending(_)) => waits += 1,
+                other => told = told.or(Some((waits, other))),
+            }
+            played.cloud.borrow_mut().advance(Duration::from_secs(15));
+        }
+        let Some((waits, Ok(Progress::Failed(failed)))) = told else { panic!("{told:?}") };
+        assert!(waits > 4, "it is looked for at first: {waits}");
+        assert!(failed.error.why().contains("is shown by no list"), "{failed:?}");
+        assert_eq!(played.reasons(), [""; 0]);
+        played.cloud.borrow_mut().cloud().refuses = None;
+        played.cloud.borrow_mut().advance(Duration::from_mins(1));
+        played.settle(&mut service);
+        assert_eq!(service.memo.as_deref(), Some("lb-1"), "somebody has renamed the other");
+    }
 }
 
 #[test]
