@@ -58,10 +58,10 @@ test: third-parties ## Run all tests, against a real control plane, real registr
 	@CARGO='$(CARGO)' MACHINES=$(MACHINES) tests/run.py
 
 # Rows of AWS are measured beside its own manager, and the others beside the baseline.
-BESIDE := $(if $(filter alibaba alibaba-% aws aws-% azure azure-% gcp gcp-% ibm ibm-% openstack openstack-%,$(ROW)),,baseline) $(if $(filter-out aws aws-%,$(ROW)),,moto cloud-provider-aws)
+BESIDE := $(if $(filter alibaba alibaba-% aws aws-% azure azure-% gcp gcp-% ibm ibm-% openstack openstack-% volumes volumes-%,$(ROW)),,baseline) $(if $(filter-out aws aws-%,$(ROW)),,moto cloud-provider-aws)
 
 .PHONY: bench
-bench: control-plane $(BESIDE) ## Measure beside the baselines (4 hours). ROW=… for one row, ROW=alibaba for those of Alibaba Cloud, ROW=aws for those of AWS, ROW=gcp for those of Google Cloud, ROW=azure for those of Azure, ROW=ibm for those of IBM Cloud, ROW=openstack for those of OpenStack.
+bench: control-plane $(BESIDE) ## Measure beside the baselines (4 hours). ROW=… for one row, ROW=alibaba for those of Alibaba Cloud, ROW=aws for those of AWS, ROW=gcp for those of Google Cloud, ROW=azure for those of Azure, ROW=ibm for those of IBM Cloud, ROW=openstack for those of OpenStack, ROW=volumes for volumes of claims.
 	@printf '\n==> Building aerostat, the providers and the benchmark with optimisations (minutes at the first time)\n'
 	@$(CARGO) build --locked --release -p aerostat -p tests --bin aerostat --bin bench
 	@exec target/release/bench $(ROW)
