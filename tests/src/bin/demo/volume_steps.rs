@@ -31,6 +31,8 @@ pub(crate) async fn claim_is_served<V: Shown>(
         let machine = V::machine(cloud::machine(number));
         objects::make_csi_node(ground, volumes, &V::node(number), &machine).await?;
     }
+    // aerostat knows by then where the driver is.
+    stage.calm().await?;
     objects::make_claim(ground, volumes, &V::node(FIRST)).await?;
     let is_made = |it: &Stage<V>| it.volumes.volume().is_some() && it.events.count("ProvisioningSucceeded") > 0;
     stage.until("a volume", is_made).await?;

@@ -63,7 +63,7 @@ pub(crate) async fn measure() -> Result<()> {
         &mut table,
         "cloud calls a second",
         hundredths(asked.len() as f64 / window),
-        "100: 1 for each (10 for the 10 that begin by default)",
+        "100: 1 for each; 10 workers keep it at 10 by default",
         "33 or less",
     );
     details(&mut table, &kinds(&asked), window);
