@@ -17,7 +17,7 @@ DEMO_PROGRAMS := etcd kube-apiserver $(if $(filter-out 0,$(KEEP)),kubectl)
 DEMO_CLUSTER := $(if $(CLUSTER),,$(if $(filter-out 0,$(POD)),control-plane,demo-control-plane))
 
 .PHONY: demo
-demo: known-cloud preflight $(DEMO_CLUSTER) $(if $(filter aws,$(CLOUD)),moto) $(if $(filter-out 0,$(POD)),registries helm machine) ## Show the main job: nodes, a load balancer, a dead machine, a refused attack, another module. CLOUD=hetzner, alibaba, aws, azure, gcp or openstack shows that cloud, and routes; ibm that cloud. KEEP=1 stays up. CLUSTER=KUBECONFIG plays in a part of that cluster, which goes afterwards. POD=1 shows aerostat in Pods, as test-pod does.
+demo: known-cloud preflight $(DEMO_CLUSTER) $(if $(filter aws,$(CLOUD)),moto) $(if $(filter-out 0,$(POD)),registries helm machine) ## Show the main job: nodes, a load balancer, a disk that moves, a dead machine, a refused attack, another module. CLOUD=hetzner, alibaba, aws, azure, gcp or openstack shows that cloud, and routes; ibm that cloud. KEEP=1 stays up. CLUSTER=KUBECONFIG plays in a part of that cluster, which goes afterwards. POD=1 shows aerostat in Pods, as test-pod does.
 	@printf '\n==> Building aerostat, the providers and the demo (minutes at the first time)\n'
 	@$(CARGO) build --locked -p aerostat -p tests --bin aerostat --bin demo
 	@exec target/debug/demo
@@ -58,10 +58,10 @@ test: third-parties ## Run all tests, against a real control plane, real registr
 	@CARGO='$(CARGO)' MACHINES=$(MACHINES) tests/run.py
 
 # Rows of AWS are measured beside its own manager, and the others beside the baseline.
-BESIDE := $(if $(filter alibaba alibaba-% aws aws-% azure azure-% gcp gcp-% ibm ibm-% openstack openstack-%,$(ROW)),,baseline) $(if $(filter-out aws aws-%,$(ROW)),,moto cloud-provider-aws)
+BESIDE := $(if $(filter alibaba alibaba-% aws aws-% azure azure-% gcp gcp-% ibm ibm-% openstack openstack-% volumes volumes-%,$(ROW)),,baseline) $(if $(filter-out aws aws-%,$(ROW)),,moto cloud-provider-aws)
 
 .PHONY: bench
-bench: control-plane $(BESIDE) ## Measure beside the baselines (4 hours). ROW=… for one row, ROW=alibaba for those of Alibaba Cloud, ROW=aws for those of AWS, ROW=gcp for those of Google Cloud, ROW=azure for those of Azure, ROW=ibm for those of IBM Cloud, ROW=openstack for those of OpenStack.
+bench: control-plane $(BESIDE) ## Measure beside the baselines (4 hours). ROW=… for one row, ROW=alibaba for those of Alibaba Cloud, ROW=aws for those of AWS, ROW=gcp for those of Google Cloud, ROW=azure for those of Azure, ROW=ibm for those of IBM Cloud, ROW=openstack for those of OpenStack, ROW=volumes for volumes of claims.
 	@printf '\n==> Building aerostat, the providers and the benchmark with optimisations (minutes at the first time)\n'
 	@$(CARGO) build --locked --release -p aerostat -p tests --bin aerostat --bin bench
 	@exec target/release/bench $(ROW)

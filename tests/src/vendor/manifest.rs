@@ -19,6 +19,23 @@ pub fn cloud_config(manifest: &str) -> Value {
     serde_saphyr::from_str(&text).expect("the configuration is YAML")
 }
 
+/// The rules about volumes of claims that a provider's page says to write: an operator adds them to those that are shipped.
+///
+/// # Panics
+///
+/// If the page has no block of YAML with the rules of an endpoint.
+#[must_use]
+pub fn volume_rules(page: &str) -> Vec<Value> {
+    let blocks = page.split("```yaml\n").skip(1).filter_map(|it| it.split("```").next());
+    let mut configs = blocks.filter_map(|it| serde_saphyr::from_str::<Value>(it).ok());
+    let rules = configs.find_map(|it| it["endpoints"][0]["allow"].as_array().cloned());
+    let is_of_volumes = |rule: &Value| {
+        let paths = rule["paths"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        paths.clone().count() > 0 && paths.clone().all(|it| it.split('/').any(|part| part == "volumes"))
+    };
+    rules.expect("the page has the rules of an endpoint").into_iter().filter(is_of_volumes).collect()
+}
+
 /// A rule of an endpoint, as an operator writes it. A key that is not read here would be a wider rule than the operator's.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,4 +78,25 @@ fn rule(written: &Written) -> Rule {
         written.operations.iter().map(|it| OperationPattern::parse(it).expect("it is a pattern")).collect();
     let requires = written.requires.iter().map(|it| Requirement::parse(it).expect("it can be required")).collect();
     Rule { operations, effect, requires, content, ..Rule::new(methods, paths) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::volume_rules;
+
+    #[test]
+    fn rules_of_volumes_are_those_of_their_paths_alone() {
+        let page = "text\n```yaml\na: 1\n```\n```yaml\nendpoints:\n  - name: api\n    allow:\n      - { methods: [GET], paths: [/v2/droplets] }\n      \
+                    # With the setting volumes alone.\n      - { methods: [GET], paths: [/v2/volumes, /v2/volumes/*] }\n```\n";
+        assert_eq!(volume_rules(page), [json!({ "methods": ["GET"], "paths": ["/v2/volumes", "/v2/volumes/*"] })]);
+        for page in [
+            include_str!("../../../providers/digitalocean/README.md"),
+            include_str!("../../../providers/hetzner/README.md"),
+        ] {
+            let rules = volume_rules(page);
+            assert!(rules.len() > 4 && rules.iter().any(|it| it["effect"] == "detach"), "{rules:?}");
+        }
+    }
 }

@@ -38,6 +38,7 @@ mod swap;
 mod table;
 mod takeover;
 mod usage;
+mod volumes;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -46,7 +47,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 /// The rows that can be measured: a name for `ROW=…`, and its meaning.
-const ROWS: [(&str, &str); 49] = [
+const ROWS: [(&str, &str); 54] = [
     ("sizes", "the binary, the module, and the baseline's binary"),
     ("call", "one provider call with a fresh instance"),
     ("start", "from the start of the process to the lease, to the first node; memory at rest"),
@@ -102,6 +103,11 @@ const ROWS: [(&str, &str); 49] = [
     ("openstack-churn", "20 load balancers of OpenStack with 32 pools: made, read again, while nodes come and go"),
     ("openstack-large", "a load balancer of OpenStack with 10 ports over 1,000 nodes"),
     ("openstack-steady", "an hour at 1,000 nodes at OpenStack, all Ready"),
+    ("volumes-sizes", "the modules that make volumes of claims"),
+    ("volumes-claims-1000", "1,000 claims at once"),
+    ("volumes-attach-100", "100 attaches under way"),
+    ("volumes-restart-10000", "what a restart asks for at 10,000 attachments; memory"),
+    ("volumes-steady", "an hour of 1,000 attached volumes at rest"),
 ];
 
 #[tokio::main]
@@ -187,6 +193,11 @@ async fn measure(row: &str) -> Result<()> {
         "openstack-churn" => openstack::balancers::churn().await,
         "openstack-large" => openstack::balancers::large().await,
         "openstack-steady" => openstack::nodes::steady().await,
+        "volumes-sizes" => volumes::sizes(),
+        "volumes-claims-1000" => volumes::claims::measure().await,
+        "volumes-attach-100" => volumes::attach::measure().await,
+        "volumes-restart-10000" => volumes::restart::measure().await,
+        "volumes-steady" => volumes::steady::measure().await,
         other => bail!("row {other} is listed and not known"),
     }
 }

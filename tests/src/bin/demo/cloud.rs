@@ -39,16 +39,18 @@ pub(crate) fn short(text: &str) -> String {
     text.split('/').map(cut).collect::<Vec<_>>().join("/")
 }
 
-fn cut(part: &str) -> String {
-    match part.split_once('-') {
-        Some((head, _)) if part.len() == 36 && head.len() == 8 => format!("{head}…"),
+/// An id cut short, and the name of a PersistentVolume, which ends in one. All else as it is.
+pub(crate) fn cut(part: &str) -> String {
+    let (prefix, id) = part.strip_prefix("pvc-").map_or(("", part), |it| ("pvc-", it));
+    match id.split_once('-') {
+        Some((head, _)) if id.len() == 36 && head.len() == 8 => format!("{prefix}{head}…"),
         _ => part.to_owned(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::short;
+    use super::{cut, short};
 
     #[test]
     fn only_ids_are_cut() {
@@ -57,5 +59,7 @@ mod tests {
             "/v2/load_balancers/4de7ac8b…/droplets"
         );
         assert_eq!(short("/v2/load_balancers"), "/v2/load_balancers");
+        assert_eq!(cut("pvc-4de7ac8b-495b-4884-9a69-1050c6793cd6"), "pvc-4de7ac8b…");
+        assert_eq!(cut("pvc-of-another-hand"), "pvc-of-another-hand");
     }
 }

@@ -11,12 +11,18 @@ use serde_json::{Value, json};
 use tests::aerostat::Aerostat;
 use tests::guests;
 use tests::simulator::Simulator;
+use tests::vendor::manifest;
 
 use crate::ground::Ground;
 use crate::vendor::Shown;
 
 /// In the place of the defaults, with which the demo would take minutes.
 const FAST: [&str; 3] = ["--node-monitor-period=1s", "--node-deletion-warm-up=0s", "--node-deletion-grace-period=0s"];
+
+/// The controllers of volumes, which run only where they are named.
+const OF_VOLUMES: &str = "--controllers=*,volume-provisioner,volume-attacher";
+/// The setting of a provider that works on volumes of claims.
+const VOLUMES: &str = "volumes";
 
 /// The key of modules in ConfigMaps.
 const KEY: &str = "provider.wasm";
@@ -42,7 +48,11 @@ pub(crate) fn provider<V: Shown>(ground: &Ground, path: &str, further: Value) ->
 
 /// The keys about the provider that is shown.
 pub(crate) fn shown<V: Shown>(ground: &Ground, cloud: &Simulator<V::Cloud>) -> Value {
-    provider::<V>(ground, V::MODULE, V::provider(cloud))
+    let mut provider = provider::<V>(ground, V::MODULE, V::provider(cloud));
+    if ground.volumes::<V>().is_some() {
+        provider["settings"][VOLUMES] = json!("true");
+    }
+    provider
 }
 
 /// Writes the shipped `cloud.yaml` with another provider, cloud and credential. `endpoint` is how the provider calls the
@@ -57,6 +67,12 @@ pub(crate) fn write<V: Shown>(
     let text = manifest.data.as_ref().and_then(|it| it.get("cloud.yaml")).context("config.yaml holds no cloud.yaml")?;
     let mut config: Value = serde_saphyr::from_str(text)?;
     config["provider"] = provider.clone();
+    if let Some(volumes) = V::VOLUMES.filter(|_| provider["settings"][VOLUMES] == "true") {
+        let shipped = config["endpoints"][0]["allow"].as_array_mut().context("config.yaml has no rules")?;
+        let further: Vec<_> =
+            manifest::volume_rules(volumes.page).into_iter().filter(|it| !shipped.contains(it)).collect();
+        shipped.extend(further);
+    }
     V::lead(&mut config, cloud, folder)?;
     if let Some(name) = endpoint {
         config["endpoints"][0]["name"] = json!(name);
@@ -65,6 +81,11 @@ pub(crate) fn write<V: Shown>(
     let path = folder.join("cloud.yaml");
     fs::write(&path, serde_json::to_string_pretty(&config)?)?;
     Ok(path)
+}
+
+/// Starts aerostat for the provider that is shown.
+pub(crate) fn start_shown<V: Shown>(ground: &Ground, config: &Path) -> Result<Aerostat> {
+    start::<V>(ground, config, if ground.volumes::<V>().is_some() { &[OF_VOLUMES] } else { &[] })
 }
 
 /// Starts aerostat, with these flags beside those of the demo, of the cloud and of the cluster.

@@ -13,8 +13,11 @@ use tests::folder::Folder;
 use tests::kubelet;
 
 use crate::part;
-use crate::vendor::Shown;
+use crate::vendor::{Shown, ShownVolumes};
 use crate::view::View;
+
+/// The page with the roles for volumes, from `deploy/`.
+const VOLUMES_PAGE: &str = "../docs/volumes.md";
 
 /// The cluster, and what the demo may use of it.
 pub(crate) struct Ground {
@@ -36,6 +39,9 @@ impl Ground {
         let admin = control_plane.admin().await?;
         let kubeconfig = control_plane.aerostat_kubeconfig().await?;
         apply_roles(&admin, V::PAGE).await?;
+        if V::VOLUMES.is_some() {
+            apply_roles(&admin, VOLUMES_PAGE).await?;
+        }
         allow_config_map::<V>(&admin).await?;
         Ok(Self { admin, kubeconfig, kind: Kind::Own(Box::new(control_plane)) })
     }
@@ -56,6 +62,11 @@ impl Ground {
     /// Whether this is a part of somebody's cluster.
     pub(crate) fn is_part(&self) -> bool {
         self.control_plane().is_none()
+    }
+
+    /// The volumes that are shown. They are objects of the whole cluster, so that there are none in a part of one.
+    pub(crate) fn volumes<V: Shown>(&self) -> Option<ShownVolumes> {
+        V::VOLUMES.filter(|_| !self.is_part())
     }
 
     /// A place for files of the demo, which goes with it.

@@ -33,20 +33,23 @@ pub(crate) async fn stay<V: Shown>(stage: Stage<V>, ground: &Ground) -> Result<(
     config::publish::<V>(ground, V::MODULE).await?;
     let shown = config::shown::<V>(ground, &stage.cloud);
     let config = config::write::<V>(&ground.folder(), &stage.cloud, &shown, None)?;
-    let mut stage = stage.restart(|| config::start::<V>(ground, &config, &[])).await?;
-    look_around(&stage.screen, V::ANOTHER, control_plane)?;
+    let mut stage = stage.restart(|| config::start_shown::<V>(ground, &config)).await?;
+    look_around(&stage.screen, V::ANOTHER, ground.volumes::<V>().is_some(), control_plane)?;
     let heading = format!("Everything runs until Ctrl-C, with the {} provider; changes are shown here", V::Cloud::NAME);
     stage.screen.heading(&heading)?;
     stage.forever().await
 }
 
-fn look_around(screen: &Screen, another: &str, control_plane: &ControlPlane) -> Result<()> {
+fn look_around(screen: &Screen, another: &str, has_volumes: bool, control_plane: &ControlPlane) -> Result<()> {
     let kubectl = format!("{} --kubeconfig {KUBECONFIG}", ground::shown(&control_plane::kubectl()?));
     fs::copy(control_plane.admin_kubeconfig(), KUBECONFIG).context("cannot write the kubeconfig")?;
     screen.heading("Try this in another terminal")?;
     screen.row(&format!("alias k='{kubectl}'"))?;
     screen.row("k get nodes -o wide")?;
     screen.row(&format!("k create service loadbalancer mine --tcp=80    {another}; then k get service mine"))?;
+    if has_volumes {
+        screen.row("k get pvc,pv,volumeattachments    the claim, its disk, and where it is")?;
+    }
     screen.row("k get events")?;
     screen.row("k get lease -n kube-system cloud-controller-manager -o yaml    the leader, and the cloud account")?;
     screen.row(&format!(

@@ -20,6 +20,9 @@ mod summary;
 mod vendor;
 mod versions;
 mod view;
+mod volume_objects;
+mod volume_steps;
+mod volumes;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -92,7 +95,7 @@ fn cloud_name() -> String {
 }
 
 async fn demo<V: Shown>() -> Result<()> {
-    let mut screen = Screen::new(play::STEPS, V::NAME_LENGTH);
+    let mut screen = Screen::new(play::steps(V::VOLUMES.is_some()), V::NAME_LENGTH);
     screen.step("A control plane: etcd and kube-apiserver, built from their Go modules")?;
     let control_plane = ground::control_plane().await?;
     let version = control_plane.admin().await?.apiserver_version().await?.git_version;
@@ -106,7 +109,7 @@ async fn in_existing<V: Shown>(kubeconfig: &Path) -> Result<()> {
         !pod::is_asked_for() && !keep::is_asked_for() && matches!(cloud_name().as_str(), "" | "digitalocean"),
         "CLUSTER shows DigitalOcean, and goes again: it knows no POD, KEEP and CLOUD"
     );
-    let mut screen = Screen::new(play::STEPS, V::NAME_LENGTH);
+    let mut screen = Screen::new(play::steps(false), V::NAME_LENGTH);
     screen.step(&format!("A part of your cluster: the namespace {} and nodes with a label", part::NAMESPACE))?;
     let found = tokio::select! {
         found = existing::check::<V>(kubeconfig) => found?,
@@ -131,7 +134,15 @@ async fn story<V: Shown>(screen: Screen, ground: Ground) -> Result<()> {
     let mut stage = play::prepare::<V>(screen, &ground).await?;
     play::nodes_join(&mut stage, &ground).await?;
     play::service_is_served(&mut stage, &ground).await?;
+    let volumes = ground.volumes::<V>();
+    if let Some(volumes) = &volumes {
+        volume_steps::claim_is_served(&mut stage, &ground, volumes).await?;
+        volume_steps::pod_moves(&mut stage, &ground, volumes).await?;
+    }
     play::machine_dies(&mut stage, &ground).await?;
+    if let Some(volumes) = &volumes {
+        volume_steps::disk_comes_to_the_next_node(&mut stage, &ground, volumes).await?;
+    }
     play::service_is_deleted(&mut stage, &ground).await?;
     stage.cloud.assert_valid();
     let stage = play::attack(stage, &ground).await?;

@@ -3,6 +3,7 @@
 use std::fs;
 
 use anyhow::Result;
+use kube::ResourceExt as _;
 use serde_json::json;
 use tests::aerostat::message;
 use tests::simulator::Cloud as _;
@@ -14,11 +15,17 @@ use crate::stage::{PATIENCE, Stage};
 use crate::vendor::{BUILDING, LATENCY, Shown};
 use crate::{cloud, config, hostile, services};
 
-/// How many steps there are.
-pub(crate) const STEPS: usize = 13;
+/// How many steps there are without volumes, and further ones with them.
+const STEPS: usize = 13;
+const WITH_VOLUMES: usize = 3;
 
 /// The machine that is deleted.
-const VICTIM: u8 = 3;
+pub(crate) const VICTIM: u8 = 3;
+
+/// How many steps there are for a cloud.
+pub(crate) const fn steps(has_volumes: bool) -> usize {
+    if has_volumes { STEPS + WITH_VOLUMES } else { STEPS }
+}
 
 /// The cloud, the module and aerostat.
 pub(crate) async fn prepare<V: Shown>(mut screen: Screen, ground: &Ground) -> Result<Stage<V>> {
@@ -33,14 +40,14 @@ pub(crate) async fn prepare<V: Shown>(mut screen: Screen, ground: &Ground) -> Re
     screen.note(&format!("{}/{}, {size} KB", ground.namespace(), V::CONFIG_MAP))?;
     screen.note(&format!("sha256 {}", guests::sha256(V::MODULE)))?;
 
-    let rights = if ground.is_part() {
-        "rights over the demo's nodes and its namespace alone"
-    } else {
-        "the ServiceAccount of deploy/rbac.yaml"
+    let rights = match (ground.is_part(), ground.volumes::<V>()) {
+        (true, _) => "rights over the demo's nodes and its namespace alone",
+        (false, None) => "the ServiceAccount of deploy/rbac.yaml",
+        (false, Some(_)) => "the ServiceAccount of deploy/rbac.yaml and deploy/volumes",
     };
     screen.step(&format!("aerostat, with {rights} and the rules of deploy/"))?;
     let config = config::write::<V>(&ground.folder(), &cloud, &config::shown::<V>(ground, &cloud), None)?;
-    let mut aerostat = config::start::<V>(ground, &config, &[])?;
+    let mut aerostat = config::start_shown::<V>(ground, &config)?;
     aerostat.wait_for("successfully acquired lease", PATIENCE).await?;
     // It says of every controller whether it runs.
     let about_routes = aerostat.wait_for("node-route-controller", PATIENCE).await?;
@@ -64,6 +71,10 @@ pub(crate) async fn nodes_join<V: Shown>(stage: &mut Stage<V>, ground: &Ground) 
         if let (Some(spec), Some(pods)) = (&mut node.spec, V::pods(number)) {
             // The node IPAM controller gives it.
             (spec.pod_cidr, spec.pod_cidrs) = (Some(pods.clone()), Some(vec![pods]));
+        }
+        if let Some((key, place)) = ground.volumes::<V>().map(|it| it.place) {
+            // By the vendor's node plugin.
+            node.labels_mut().insert(key.to_owned(), place.to_owned());
         }
         ground.join_as(node).await?;
     }
@@ -100,7 +111,8 @@ pub(crate) async fn service_is_served<V: Shown>(stage: &mut Stage<V>, ground: &G
 /// A machine is deleted, and then its node.
 pub(crate) async fn machine_dies<V: Shown>(stage: &mut Stage<V>, ground: &Ground) -> Result<()> {
     let (node, machine) = (V::node(VICTIM), cloud::machine(VICTIM));
-    stage.screen.step("A machine is deleted in the cloud, and its kubelet stops reporting")?;
+    let what = if ground.volumes::<V>().is_some() { "A machine with the disk" } else { "A machine" };
+    stage.screen.step(&format!("{what} is deleted in the cloud, and its kubelet stops reporting"))?;
     V::remove_machine(stage.cloud.account(), machine);
     stage.screen.happened(Colour::Dim, "cloud", &format!("{} {} {}", V::MACHINE, V::machine(machine), V::GONE))?;
     kubelet::post_ready(&ground.admin, &node, false).await?;

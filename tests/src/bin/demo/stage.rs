@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
-use k8s_openapi::api::core::v1::{Event, Node, Service};
+use k8s_openapi::api::core::v1::{Event, Node, PersistentVolume, PersistentVolumeClaim, Service};
+use k8s_openapi::api::storage::v1::VolumeAttachment;
 use kube::api::Api;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Resource, ResourceExt};
@@ -25,11 +26,14 @@ use crate::part;
 use crate::screen::{Colour, Screen};
 use crate::services::Services;
 use crate::vendor::Shown;
+use crate::volumes::Volumes;
 
 /// How long anything may take before the demo says that it failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// After so many seconds, the log and the watches have told what has happened.
 const CALM: f64 = 0.3;
+/// The object of lines about a VolumeAttachment: its name is longer than the place for names.
+const ATTACHMENT: &str = "attachment";
 /// How often the cloud is polled.
 const POLL: Duration = Duration::from_millis(20);
 
@@ -40,6 +44,7 @@ pub(crate) struct Stage<V: Shown> {
     pub(crate) aerostat: Aerostat,
     pub(crate) nodes: Nodes,
     pub(crate) services: Services,
+    pub(crate) volumes: Volumes,
     pub(crate) events: Events,
     pub(crate) audit: Audit,
     /// Whether aerostat makes routes.
@@ -55,6 +60,10 @@ enum Change {
     NoNode(String),
     Service(Box<Service>),
     NoService(String),
+    Claim(Box<PersistentVolumeClaim>),
+    Volume(Box<PersistentVolume>),
+    Attachment(Box<VolumeAttachment>),
+    NoAttachment(String),
     Event(Box<Event>),
     Nothing,
 }
@@ -68,6 +77,12 @@ impl<V: Shown> Stage<V> {
             watch(Api::all(ground.admin.clone()), nodes, Change::Node, Change::NoNode),
             watch(Api::namespaced(ground.admin.clone(), own), all(), Change::Service, Change::NoService),
         ];
+        if ground.volumes::<V>().is_some() {
+            let client = || ground.admin.clone();
+            changes.push(watch(Api::namespaced(client(), own), all(), Change::Claim, |_| Change::Nothing));
+            changes.push(watch(Api::all(client()), all(), Change::Volume, |_| Change::Nothing));
+            changes.push(watch(Api::all(client()), all(), Change::Attachment, Change::NoAttachment));
+        }
         // Events about nodes lie in `default`, those about the Service and the Lease beside these.
         let places: BTreeSet<_> = ["default", own, ground.namespace()].into();
         let events = places.into_iter().map(|it| watch(namespaced(it), all(), Change::Event, |_| Change::Nothing));
@@ -79,6 +94,7 @@ impl<V: Shown> Stage<V> {
             aerostat,
             nodes: Nodes::default(),
             services: Services::default(),
+            volumes: Volumes::default(),
             events: Events::default(),
             audit: Audit::default(),
             has_routes: false,
@@ -169,6 +185,10 @@ impl<V: Shown> Stage<V> {
                 self.services.forget(&name);
                 (name, vec!["is gone".to_owned()])
             }
+            Change::Claim(claim) => (claim.name_any(), self.volumes.describe_claim(&claim)),
+            Change::Volume(volume) => ("PV".to_owned(), self.volumes.describe_volume(&volume)),
+            Change::Attachment(it) => (ATTACHMENT.to_owned(), self.volumes.describe_attachment(&it)),
+            Change::NoAttachment(name) => (ATTACHMENT.to_owned(), self.volumes.forget_attachment(&name)),
             Change::Event(event) if self.is_shown(&event) => match self.events.describe(&event) {
                 Some((who, line, warning)) if !hostile::is_node::<V>(&who) => {
                     let colour = if warning { Colour::Yellow } else { Colour::Bold };

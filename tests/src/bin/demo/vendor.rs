@@ -27,6 +27,21 @@ pub(crate) const LATENCY: Duration = Duration::from_millis(50);
 /// How long a load balancer is being built.
 pub(crate) const BUILDING: Duration = Duration::from_secs(5);
 
+/// The volumes of a cloud whose provider makes them for claims.
+#[derive(Clone, Copy)]
+pub(crate) struct ShownVolumes {
+    /// The vendor's CSI driver.
+    pub(crate) driver: &'static str,
+    /// The name of the vendor's class.
+    pub(crate) class: &'static str,
+    /// Whether volumes of that class wait until their pod has a node.
+    pub(crate) waits_for_pod: bool,
+    /// The label that the vendor's node plugin gives nodes, and its value here.
+    pub(crate) place: (&'static str, &'static str),
+    /// The provider's page, which has the rules for volumes.
+    pub(crate) page: &'static str,
+}
+
 /// A cloud that can be shown.
 pub(crate) trait Shown: Vendor {
     /// The command that shows it.
@@ -56,6 +71,8 @@ pub(crate) trait Shown: Vendor {
     const ATTACKS: &'static [Attack] = &hostile::ON_PATHS;
     /// The ConfigMap of the provider.
     const CONFIG_MAP: &'static str;
+    /// Its volumes, if its provider makes them for claims.
+    const VOLUMES: Option<ShownVolumes> = None;
     /// Flags of aerostat that only this cloud needs.
     const FLAGS: &'static [&'static str] = &[];
 

@@ -2,16 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::{Value, json};
 use tests::clouds::digitalocean::{
-    Assets, Behaviour, Creation, Droplet, LoadBalancer, LoadBalancerStatus, Options, Simulator,
+    ActionTime, Assets, Behaviour, Creation, Droplet, LoadBalancer, LoadBalancerStatus, Options, Simulator, Volume,
 };
 use tests::vendor::DigitalOcean;
 
-use super::{BUILDING, LATENCY, Shown};
-use crate::cloud::machine;
+use super::{BUILDING, LATENCY, Shown, ShownVolumes};
+use crate::cloud::{cut, machine};
+
+/// How long an action on a volume takes.
+const ACTION: Duration = Duration::from_secs(1);
 
 impl Shown for DigitalOcean {
     const COMMAND: &'static str = "make demo";
@@ -19,10 +23,18 @@ impl Shown for DigitalOcean {
     const REALLY: &'static str = "at DigitalOcean, it takes a minute or two";
     const SERVED: &'static str = ", of which the cloud took 5.";
     const CONFIG_MAP: &'static str = "digitalocean-provider";
+    const VOLUMES: Option<ShownVolumes> = Some(ShownVolumes {
+        driver: "dobs.csi.digitalocean.com",
+        class: "do-block-storage",
+        waits_for_pod: false,
+        place: ("region", "fra1"),
+        page: include_str!("../../../../../providers/digitalocean/README.md"),
+    });
 
     async fn open(machines: u8) -> Result<Simulator> {
         let load_balancers = Behaviour { creation: Creation::Takes(BUILDING), ..Behaviour::default() };
         let cloud = Simulator::start(Options { latency: LATENCY, load_balancers, ..Options::default() }).await?;
+        cloud.volumes().behave(|it| it.action = ActionTime::Takes(ACTION));
         for number in 1..=machines {
             cloud.droplets().insert(
                 Droplet::new(machine(number), &Self::node(number))
@@ -43,8 +55,17 @@ impl Shown for DigitalOcean {
 
     fn states(account: &Assets) -> BTreeMap<String, String> {
         let all = account.load_balancers().all().into_iter();
-        all.map(|it| (format!("load balancer {}", it.id), state(&it))).collect()
+        let mut states: BTreeMap<_, _> = all.map(|it| (format!("load balancer {}", it.id), state(&it))).collect();
+        let volumes = account.volumes().all().into_iter();
+        states.extend(volumes.map(|it| (format!("volume {}", it.id), state_of_volume(&it))));
+        states
     }
+}
+
+fn state_of_volume(volume: &Volume) -> String {
+    let Volume { name, size_gigabytes, droplet, .. } = volume;
+    let place = droplet.map_or("at no droplet".to_owned(), |it| format!("at droplet {it}"));
+    format!("has {size_gigabytes} GiB, the name {}, and is {place}", cut(name))
 }
 
 fn state(load_balancer: &LoadBalancer) -> String {

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use tests::clouds::hetzner::{Assets, Behaviour, LoadBalancer, Network, Options, Server, Simulator, Taking, Target};
+use tests::clouds::hetzner::{
+    Assets, Behaviour, LoadBalancer, Network, Options, Server, Simulator, Taking, Target, Volume,
+};
 use tests::vendor::hetzner::{NETWORK, NETWORK_ID};
 use tests::vendor::{Hetzner, Vendor as _};
 
-use super::{BUILDING, LATENCY, Shown};
-use crate::cloud::machine;
+use super::{BUILDING, LATENCY, Shown, ShownVolumes};
+use crate::cloud::{cut, machine};
 
 /// How long every action takes but the making of a load balancer. The network takes one at a time.
 const ACTION: Duration = Duration::from_millis(500);
@@ -22,6 +24,13 @@ impl Shown for Hetzner {
     const REALLY: &'static str = "at Hetzner, it takes some seconds";
     const SERVED: &'static str = ", of which the cloud took 5.";
     const CONFIG_MAP: &'static str = "hetzner-provider";
+    const VOLUMES: Option<ShownVolumes> = Some(ShownVolumes {
+        driver: "csi.hetzner.cloud",
+        class: "hcloud-volumes",
+        waits_for_pod: true,
+        place: ("csi.hetzner.cloud/location", "fsn1"),
+        page: include_str!("../../../../../providers/hetzner/README.md"),
+    });
     const ROUTES: &'static str = "Each network of pods has a route to its node, and the cloud took one at a time.";
     const FLAGS: &'static [&'static str] = &["--cluster-cidr=10.244.0.0/16"];
 
@@ -55,12 +64,20 @@ impl Shown for Hetzner {
         let mut states: BTreeMap<_, _> = all.map(|it| (format!("load balancer {}", it.id), state(&it))).collect();
         let routes = account.networks().routes(NETWORK_ID).into_iter();
         states.extend(routes.map(|it| (format!("route {}", it.destination), format!("leads to {}", it.gateway))));
+        let volumes = account.volumes().all().into_iter();
+        states.extend(volumes.map(|it| (format!("volume {}", it.id), state_of_volume(&it))));
         states
     }
 
     fn routes(account: &Assets) -> usize {
         account.networks().routes(NETWORK_ID).len()
     }
+}
+
+fn state_of_volume(volume: &Volume) -> String {
+    let Volume { name, size, server, .. } = volume;
+    let place = server.map_or("at no server".to_owned(), |it| format!("at server {it}"));
+    format!("has {size} GB, the name {}, and is {place}", cut(name))
 }
 
 fn state(it: &LoadBalancer) -> String {
