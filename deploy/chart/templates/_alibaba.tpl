@@ -9,7 +9,7 @@ provider:
   {{- include "aerostat.module" . | nindent 2 }}
   # The module is refused if it claims the nodes of any other cloud.
   providerIDPrefixes: ["", "alicloud://", "ack-hybrid://"]
-  nodeLabels: [alibabacloud.com/lingjun-worker]
+  nodeLabels: [alibabacloud.com/lingjun-worker, service.alibabacloud.com/exclude-node, service.beta.kubernetes.io/exclude-node, alpha.service-controller.kubernetes.io/exclude-balancer]
   # Those of the vendor's controller: they go with each Service that is deleted.
   finalizers: [service.k8s.alibaba/resources, service.k8s.alibaba/nlb]
   {{- include "aerostat.settings" . | nindent 2 }}
@@ -179,7 +179,7 @@ endpoints:
       # Services of the class alibabacloud.com/nlb: their load balancers, with listeners, groups of machines and jobs.
       - methods: [POST]
         paths: [/]
-        operations: [GetLoadBalancerAttribute, ListAsynJobs, ListListeners, ListLoadBalancers, ListServerGroups, ListServerGroupServers]
+        operations: [GetLoadBalancerAttribute, ListAsynJobs, ListListenerCertificates, ListListeners, ListLoadBalancers, ListServerGroups, ListServerGroupServers]
         effect: read
       - methods: [POST]
         paths: [/]
@@ -189,20 +189,20 @@ endpoints:
         where: { VpcId: [vpc-*], ZoneMappings.*.VSwitchId: [vsw-*] }
       - methods: [POST]
         paths: [/]
-        operations: [UpdateLoadBalancerAddressTypeConfig, UpdateLoadBalancerAttribute, UpdateLoadBalancerProtection]
+        operations: [DisableLoadBalancerIpv6Internet, EnableLoadBalancerIpv6Internet, UpdateLoadBalancerAddressTypeConfig, UpdateLoadBalancerAttribute, UpdateLoadBalancerProtection]
         effect: update
         only: [AddressType, CrossZoneEnabled, DeletionProtectionEnabled, LoadBalancerName, ModificationProtectionReason, ModificationProtectionStatus]
         where: { LoadBalancerId: [nlb-*] }
       - methods: [POST]
         paths: [/]
-        operations: [LoadBalancerJoinSecurityGroup]
+        operations: [AttachCommonBandwidthPackageToLoadBalancer, LoadBalancerJoinSecurityGroup]
         effect: update
-        where: { LoadBalancerId: [nlb-*], SecurityGroupIds.*: [sg-*] }
+        where: { LoadBalancerId: [nlb-*], SecurityGroupIds.*: [sg-*], BandwidthPackageId: [cbwp-*] }
       - methods: [POST]
         paths: [/]
-        operations: [LoadBalancerLeaveSecurityGroup]
+        operations: [DetachCommonBandwidthPackageFromLoadBalancer, LoadBalancerLeaveSecurityGroup]
         effect: detach
-        where: { LoadBalancerId: [nlb-*], SecurityGroupIds.*: [sg-*] }
+        where: { LoadBalancerId: [nlb-*], SecurityGroupIds.*: [sg-*], BandwidthPackageId: [cbwp-*] }
       - methods: [POST]
         paths: [/]
         operations: [TagResources]
@@ -219,13 +219,13 @@ endpoints:
         paths: [/]
         operations: [CreateListener]
         effect: update
-        only: [AlpnEnabled, AlpnPolicy, CaCertificateIds.*, CaEnabled, CertificateIds.*, ClientToken, Cps, IdleTimeout, ListenerDescription, ListenerPort, ListenerProtocol, ProxyProtocolEnabled, SecurityPolicyId]
+        only: [AlpnEnabled, AlpnPolicy, CaCertificateIds.*, CaEnabled, CertificateIds.*, ClientToken, Cps, IdleTimeout, ListenerDescription, ListenerPort, ListenerProtocol, ProxyProtocolEnabled, ProxyProtocolV2Config, SecurityPolicyId]
         where: { LoadBalancerId: [nlb-*], ServerGroupId: [sgp-*] }
       - methods: [POST]
         paths: [/]
-        operations: [StartListener, UpdateListenerAttribute]
+        operations: [AssociateAdditionalCertificatesWithListener, StartListener, UpdateListenerAttribute]
         effect: update
-        only: [AlpnEnabled, AlpnPolicy, CaCertificateIds.*, CaEnabled, CertificateIds.*, ClientToken, Cps, IdleTimeout, ListenerDescription, ListenerPort, ListenerProtocol, ProxyProtocolEnabled, SecurityPolicyId]
+        only: [AlpnEnabled, AlpnPolicy, CaCertificateIds.*, CaEnabled, CertificateIds.*, ClientToken, Cps, IdleTimeout, ListenerDescription, ListenerPort, ListenerProtocol, ProxyProtocolEnabled, ProxyProtocolV2Config, SecurityPolicyId, AdditionalCertificateIds.*]
         where: { ListenerId: [lsn-*], ServerGroupId: [sgp-*] }
       - methods: [POST]
         paths: [/]
@@ -241,9 +241,9 @@ endpoints:
         where: { ServerGroupId: [sgp-*], Servers.*.ServerType: [Ecs] }
       - methods: [POST]
         paths: [/]
-        operations: [DeleteListener, RemoveServersFromServerGroup]
+        operations: [DeleteListener, DisassociateAdditionalCertificatesWithListener, RemoveServersFromServerGroup]
         effect: detach
-        only: [Servers.*.Description, Servers.*.Port, Servers.*.ServerId, Servers.*.Weight]
+        only: [Servers.*.Description, Servers.*.Port, Servers.*.ServerId, Servers.*.Weight, AdditionalCertificateIds.*]
         where: { ServerGroupId: [sgp-*], Servers.*.ServerType: [Ecs], ListenerId: [lsn-*] }
       - methods: [POST]
         paths: [/]
@@ -260,7 +260,7 @@ endpoints:
       # Whose account it is, and the route table.
       - methods: [POST]
         paths: [/]
-        operations: [DescribeVpcAttribute, DescribeRouteTableList, DescribeRouteEntryList]
+        operations: [DescribeVpcAttribute, DescribeRouteTableList, DescribeRouteEntryList, DescribeEipAddresses]
         effect: read
       # Routes.
       - methods: [POST]

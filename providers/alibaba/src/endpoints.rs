@@ -182,7 +182,7 @@ pub(crate) fn nlb(region: Option<&str>) -> Endpoint {
     const BALANCER: (&str, &[&str]) = ("LoadBalancerId", &["nlb-*"]);
     const GROUP: (&str, &[&str]) = ("ServerGroupId", &["sgp-*"]);
     const LISTENER: (&str, &[&str]) = ("ListenerId", &["lsn-*"]);
-    const LISTENING: [&str; 13] = [
+    const LISTENING: [&str; 14] = [
         "AlpnEnabled",
         "AlpnPolicy",
         "CaCertificateIds.*",
@@ -195,11 +195,13 @@ pub(crate) fn nlb(region: Option<&str>) -> Endpoint {
         "ListenerPort",
         "ListenerProtocol",
         "ProxyProtocolEnabled",
+        "ProxyProtocolV2Config",
         "SecurityPolicyId",
     ];
     let reads = [
         "GetLoadBalancerAttribute",
         "ListAsynJobs",
+        "ListListenerCertificates",
         "ListListeners",
         "ListLoadBalancers",
         "ListServerGroups",
@@ -242,22 +244,43 @@ pub(crate) fn nlb(region: Option<&str>) -> Endpoint {
     let group_name: [(&str, &[&str]); 2] = [("ServerGroupName", &["k8s.*"]), switches[0]];
     let servers = ["Servers.*.Description", "Servers.*.Port", "Servers.*.ServerId", "Servers.*.Weight"];
     let of_servers: [(&str, &[&str]); 2] = [GROUP, ("Servers.*.ServerType", &["Ecs"])];
-    let membership = [BALANCER, ("SecurityGroupIds.*", &["sg-*"][..])];
+    let membership = [BALANCER, ("SecurityGroupIds.*", &["sg-*"][..]), ("BandwidthPackageId", &["cbwp-*"])];
     let tagged = [("ResourceId.1", &["nlb-*"][..]), ("ResourceType", &["loadbalancer"])];
     let rules: [AcsRule<'_>; 12] = [
         (Effect::Write, &["CreateLoadBalancer"], &creation, &switches),
         (
             Effect::Update,
-            &["UpdateLoadBalancerAddressTypeConfig", "UpdateLoadBalancerAttribute", "UpdateLoadBalancerProtection"],
+            &[
+                "DisableLoadBalancerIpv6Internet",
+                "EnableLoadBalancerIpv6Internet",
+                "UpdateLoadBalancerAddressTypeConfig",
+                "UpdateLoadBalancerAttribute",
+                "UpdateLoadBalancerProtection",
+            ],
             &attributes,
             &[BALANCER],
         ),
-        (Effect::Update, &["LoadBalancerJoinSecurityGroup"], &[], &membership),
-        (Effect::Detach, &["LoadBalancerLeaveSecurityGroup"], &[], &membership),
+        (
+            Effect::Update,
+            &["AttachCommonBandwidthPackageToLoadBalancer", "LoadBalancerJoinSecurityGroup"],
+            &[],
+            &membership,
+        ),
+        (
+            Effect::Detach,
+            &["DetachCommonBandwidthPackageFromLoadBalancer", "LoadBalancerLeaveSecurityGroup"],
+            &[],
+            &membership,
+        ),
         (Effect::Update, &["TagResources"], &["Tag.*.Key", "Tag.*.Value"], &tagged),
         (Effect::Detach, &["UntagResources"], &["TagKey.*"], &tagged),
         (Effect::Update, &["CreateListener"], &LISTENING, &[BALANCER, GROUP]),
-        (Effect::Update, &["StartListener", "UpdateListenerAttribute"], &LISTENING, &[LISTENER, GROUP]),
+        (
+            Effect::Update,
+            &["AssociateAdditionalCertificatesWithListener", "StartListener", "UpdateListenerAttribute"],
+            &[&LISTENING[..], &["AdditionalCertificateIds.*"]].concat(),
+            &[LISTENER, GROUP],
+        ),
         (Effect::Write, &["CreateServerGroup"], &sending, &group_name),
         (
             Effect::Update,
@@ -267,8 +290,8 @@ pub(crate) fn nlb(region: Option<&str>) -> Endpoint {
         ),
         (
             Effect::Detach,
-            &["DeleteListener", "RemoveServersFromServerGroup"],
-            &servers,
+            &["DeleteListener", "DisassociateAdditionalCertificatesWithListener", "RemoveServersFromServerGroup"],
+            &[&servers[..], &["AdditionalCertificateIds.*"]].concat(),
             &[&of_servers[..], &[LISTENER]].concat(),
         ),
         (Effect::Delete, &["DeleteLoadBalancer", "DeleteServerGroup"], &[], &[BALANCER, GROUP]),
@@ -292,11 +315,15 @@ type AcsRule<'a> = (Effect, &'a [&'a str], &'a [&'a str], &'a [(&'a str, &'a [&'
 
 /// The network of the cluster, and its route table.
 pub(crate) fn vpc(region: Option<&str>, table: Option<&str>) -> Endpoint {
-    let reads = ["DescribeVpcAttribute", "DescribeRouteTableList", "DescribeRouteEntryList"];
+    let reads = ["DescribeVpcAttribute", "DescribeRouteTableList", "DescribeRouteEntryList", "DescribeEipAddresses"];
     let entry = |name: &str| format!("RouteEntries.*.{name}");
     let tables = [table.unwrap_or("vtb-*")];
     let fields = ["DstCidrBlock", "NextHop", "NextHopType", "Description"].map(entry);
-    let endpoint = reading(endpoint(VPC, "the network of the cluster, and its route table", region), VPC, &reads);
+    let endpoint = reading(
+        endpoint(VPC, "the network of the cluster, its route table, and elastic addresses", region),
+        VPC,
+        &reads,
+    );
     let (create, delete) = ("CreateRouteEntries", "DeleteRouteEntries");
     endpoint
         .allow_operations(Effect::Update, [create], [&*VPC.ram_action(create)])

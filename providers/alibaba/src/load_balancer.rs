@@ -24,14 +24,14 @@ use aerostat_sdk::backend::{self, Backend, Creation, Found, Pauses, Removal, Upd
 use aerostat_sdk::{Change, Deletion, Error, Ingress, LoadBalancer, Progress, Result, clock, cluster};
 
 use self::access::ServiceAccess;
-use self::annotations::{ADDRESS_TYPE, HOSTNAME, ID as OWN, PRESERVE, renamed};
+use self::annotations::{ADDRESS_TYPE, EXTERNAL_ADDRESS, HOSTNAME, ID as OWN, PRESERVE, renamed};
 use self::announced::AccessMemo;
 use self::desired::{DesiredSlb, of_machines};
 use self::marks::{TagRelation, VENDOR_CLUSTER, VENDOR_NAME, left_by_the_vendor, relation};
 use self::names::PartNames;
 use self::update::SlbUpdate;
-use crate::api::AcsRefusal;
 use crate::api::load_balancers::{self as balancers, SlbBalancer};
+use crate::api::{AcsRefusal, vpcs};
 use crate::remembered::MemoWords as _;
 use crate::settings::VpcSettings;
 use crate::settings::balancers::SlbSettings;
@@ -220,7 +220,7 @@ impl Backend for SlbCall<'_> {
             )));
         }
         let mut desired = self.desired(Some(live))?;
-        let warnings = std::mem::take(&mut desired.warnings);
+        let mut warnings = std::mem::take(&mut desired.warnings);
         let written =
             attributes::write(self.service, &self.region, live).and_then(|()| self.update_of(live, &desired).write());
         match written {
@@ -228,12 +228,24 @@ impl Backend for SlbCall<'_> {
             Err(refusal) if refusal.is_busy() => return Ok(Update::Busy(refusal.error.to_string())),
             Err(refusal) => return Err(refusal.error),
         }
+        let elastic = if desired.is_elastic { vpcs::elastic_address(&self.region, &live.id)? } else { None };
+        if desired.is_elastic && elastic.is_none() {
+            warnings.add(
+                "ServiceFieldsIgnored",
+                format_args!(
+                    "this has no effect here: annotation {}: no elastic address is bound to {}",
+                    EXTERNAL_ADDRESS.name,
+                    live.title()
+                ),
+            );
+        }
         warnings.emit();
-        if live.address.is_empty() {
+        let address = elastic.as_ref().unwrap_or(&live.address);
+        if address.is_empty() {
             return Ok(Update::Building);
         }
         let hostname = Annotations::of(self.service).read(&HOSTNAME)?;
-        Ok(Update::Done(Ingress::list(hostname.as_deref(), [&*live.address], desired.ip_mode())))
+        Ok(Update::Done(Ingress::list(hostname.as_deref(), [&**address], desired.ip_mode())))
     }
 
     fn follow_nodes(&self, live: &SlbBalancer) -> Result<Change<()>> {

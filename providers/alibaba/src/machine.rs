@@ -8,6 +8,11 @@ pub(crate) const BARE: &str = "";
 pub(crate) const LEGACY: &str = "alicloud://";
 /// The beginning of the provider ids of machines outside of the cloud.
 pub(crate) const HYBRID: &str = "ack-hybrid://";
+/// The labels, with any value, of nodes that neither load balancers nor routes lead to.
+pub(crate) const EXCLUDED: [&str; 2] =
+    ["service.alibabacloud.com/exclude-node", "service.beta.kubernetes.io/exclude-node"];
+/// The same for load balancers alone, before Kubernetes had a label for that.
+pub(crate) const WITHOUT_TRAFFIC: &str = "alpha.service-controller.kubernetes.io/exclude-balancer";
 /// The label of nodes that are machines of LingJun.
 pub(crate) const LINGJUN_LABEL: &str = "alibabacloud.com/lingjun-worker";
 
@@ -66,6 +71,16 @@ impl<'a> AliMachine<'a> {
 /// Whether a node says that it is a machine of LingJun.
 pub(crate) fn is_lingjun(node: &Node) -> bool {
     node.labels.iter().any(|(key, value)| key == LINGJUN_LABEL && value == "true")
+}
+
+/// Whether a node says that neither load balancers nor routes lead to it.
+pub(crate) fn is_excluded(node: &Node) -> bool {
+    node.labels.iter().any(|(key, _)| EXCLUDED.contains(&key.as_str()))
+}
+
+/// Whether a node says that it takes no traffic from load balancers.
+pub(crate) fn takes_no_traffic(node: &Node) -> bool {
+    is_excluded(node) || node.labels.iter().any(|(key, _)| key == WITHOUT_TRAFFIC)
 }
 
 /// The provider id of an instance, as the vendor's controller writes it.

@@ -18,7 +18,7 @@ use aerostat_sdk::{
 use self::marks::{mark, ownership};
 use self::pass::TablePass;
 use crate::api::route_tables::{self as api, PAGE, VpcRoute};
-use crate::machine::AliMachine;
+use crate::machine::{AliMachine, is_excluded};
 use crate::provider::Alibaba;
 use crate::settings::{self, VpcSettings};
 
@@ -30,19 +30,21 @@ impl Routes for Alibaba {
         Ok(RouteDescription::new([IpFamily::Ipv4]).batch_size(CHANGES).page_size(PAGE))
     }
 
-    /// The node's instance, by its id. Nobody is asked.
+    /// The node's instance, by its id. Nobody is asked. A node to which no route leads is no failure of the node's: `unavailable`, so that the
+    /// host neither tells of it nor takes its network for broken.
     fn next_hop(network: &PodNetwork) -> Result<String> {
         let PodNetwork { destination, node } = network;
         if destination.contains(':') {
             return Err(Error::invalid(format_args!("routes of a VPC's tables are IPv4 here: {destination} is not")));
         }
         let region = VpcSettings::read()?.region;
+        let none = |why: &str| Err(Error::unavailable(format_args!("node {} {why}: no route leads to it", node.name)));
+        if is_excluded(node) {
+            return none("has a label that excludes it");
+        }
         match node.provider_id.as_deref().map(|it| AliMachine::parse(it, &region)).transpose()? {
             Some(AliMachine::Instance(id)) => Ok(id.to_owned()),
-            Some(AliMachine::Hybrid(id) | AliMachine::LingJun(id)) => Err(Error::invalid(format_args!(
-                "node {} is {id}, no instance of ECS: no route leads to it",
-                node.name
-            ))),
+            Some(AliMachine::Hybrid(_) | AliMachine::LingJun(_)) => none("is no instance of ECS"),
             None => Err(Error::invalid(format_args!("node {} has no provider id yet", node.name))),
         }
     }

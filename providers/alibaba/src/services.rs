@@ -1,26 +1,57 @@
 //! The load balancer of a Service: a Classic one, or a Network one, by its class.
 
+use aerostat_sdk::annotations::Annotations;
+use aerostat_sdk::form::Text;
 use aerostat_sdk::{Deletion, Error, LoadBalancer, LoadBalancers, Progress, Result};
 
+use crate::load_balancer::annotations::vendor;
 use crate::provider::Alibaba;
 use crate::{load_balancer, network};
 
+aerostat_sdk::table! {
+    /// Those that say which controller serves a Service, and with which kind of load balancer.
+    pub(crate) const TABLE;
+    CLASS: Text = ("service.beta.kubernetes.io/class", Text("any text"),
+        "The Service is left to another controller, unless its class is alibabacloud.com/nlb.");
+    TUNNEL: Text = (vendor!("tunnel-type"), Text("any text, or none"), "The same.");
+    KIND: Text = (vendor!("type"), Text("nlb, or anything else"),
+        "nlb is a Network Load Balancer without the class alibabacloud.com/nlb. With anything else the Service is left to another controller.");
+}
+
+/// The load balancer that a Service asks for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum AskedKind {
+    Classic,
+    Network,
+    /// None here: this annotation leaves the Service to another controller.
+    Elsewhere(&'static str),
+}
+
 impl LoadBalancers for Alibaba {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
-        let is_network = desired.load_balancer_class.as_deref() == Some(network::CLASS);
-        if let Some(live) = live(desired).filter(|it| it.starts_with(network::ID) != is_network) {
-            return Err(Error::invalid(format_args!(
-                "the Service has load balancer {live}, and loadBalancerClass asks for the other kind. Nothing is deleted: set the class as \
-                 it was, or make another Service"
-            )));
+        let (asked, live) = (asked(desired), live(desired));
+        match (asked, live) {
+            (AskedKind::Elsewhere(_), None) => Ok(Progress::NotManaged),
+            (AskedKind::Elsewhere(key), Some(live)) => Err(Error::invalid(format_args!(
+                "the Service has load balancer {live}, and annotation {key} leaves it to another controller. Nothing is deleted or changed: \
+                 take the annotation away, or make another Service"
+            ))),
+            (_, Some(live)) if live.starts_with(network::ID) != (asked == AskedKind::Network) => {
+                Err(Error::invalid(format_args!(
+                    "the Service has load balancer {live}, and loadBalancerClass or annotation {} asks for the other kind. Nothing is \
+                     deleted: set it as it was, or make another Service",
+                    KIND.name
+                )))
+            }
+            (AskedKind::Network, _) => network::ensure(desired),
+            (AskedKind::Classic, _) => load_balancer::ensure(desired),
         }
-        if is_network { network::ensure(desired) } else { load_balancer::ensure(desired) }
     }
 
     /// The load balancer that there is decides, and not what the class says by now: it goes with the type of the Service. Where nothing is
     /// known to be there, both kinds are looked for.
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
-        let is_network = unwanted.load_balancer_class.as_deref() == Some(network::CLASS);
+        let is_network = asked(unwanted) == AskedKind::Network;
         let deletion = match live(unwanted).map(|it| it.starts_with(network::ID)) {
             Some(true) => network::delete(unwanted)?,
             Some(false) => load_balancer::delete(unwanted)?,
@@ -39,8 +70,69 @@ impl LoadBalancers for Alibaba {
     }
 }
 
+/// The load balancer that a Service asks for, as the vendor's controller has it.
+fn asked(service: &LoadBalancer) -> AskedKind {
+    let annotations = Annotations::of(service);
+    match (service.load_balancer_class.as_deref(), annotations.text(KIND.name)) {
+        (Some(network::CLASS), _) | (None, Some("nlb")) => AskedKind::Network,
+        (_, Some(_)) => AskedKind::Elsewhere(KIND.name),
+        _ if annotations.has(TUNNEL.name) => AskedKind::Elsewhere(TUNNEL.name),
+        _ if annotations.text(CLASS.name).is_some() => AskedKind::Elsewhere(CLASS.name),
+        _ => AskedKind::Classic,
+    }
+}
+
 /// The id of the load balancer that the Service has, as its memo says.
 fn live(service: &LoadBalancer) -> Option<&str> {
     let id = service.memo.as_deref()?.split(' ').next()?;
     [network::ID, load_balancer::ID].iter().any(|it| id.starts_with(it)).then_some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn service(class: Option<&str>, annotations: &[(&str, &str)]) -> LoadBalancer {
+        let service = LoadBalancer::of("default", "web", "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11");
+        let service = LoadBalancer { load_balancer_class: class.map(str::to_owned), ..service };
+        annotations.iter().fold(service, |service, (key, value)| service.with_annotation(*key, *value))
+    }
+
+    #[test]
+    fn classes_and_annotations_say_which_controller_serves() {
+        use AskedKind::{Classic, Elsewhere, Network};
+        let nlb = Some(network::CLASS);
+        for (class, annotations, expected) in [
+            (None, &[][..], Classic),
+            (None, &[(CLASS.name, "")], Classic),
+            (None, &[(CLASS.name, "nginx")], Elsewhere(CLASS.name)),
+            (None, &[(TUNNEL.name, "")], Elsewhere(TUNNEL.name)),
+            (None, &[(KIND.name, "nlb")], Network),
+            (None, &[(KIND.name, "nlb"), (CLASS.name, "nginx")], Network),
+            (None, &[(KIND.name, "gwlb")], Elsewhere(KIND.name)),
+            (nlb, &[(CLASS.name, "nginx"), (TUNNEL.name, "x"), (KIND.name, "gwlb")], Network),
+            (Some("example.com/own"), &[(KIND.name, "nlb")], Elsewhere(KIND.name)),
+            (Some("example.com/own"), &[], Classic),
+        ] {
+            assert_eq!(asked(&service(class, annotations)), expected, "{class:?} {annotations:?}");
+        }
+    }
+
+    #[test]
+    fn a_service_of_another_controller_is_left_alone() {
+        let host = crate::tests::settings();
+        let other = service(None, &[(CLASS.name, "nginx")]);
+        assert_eq!(host.run(|| Alibaba::ensure(&other)), Ok(Progress::NotManaged));
+        for (memo, annotation, words) in [
+            ("lb-1", (CLASS.name, "nginx"), "another controller"),
+            ("nlb-1 CreateListener:a", (TUNNEL.name, ""), "another controller"),
+            ("lb-1", (KIND.name, "nlb"), "the other kind"),
+        ] {
+            let served = LoadBalancer { memo: Some(memo.to_owned()), ..service(None, &[annotation]) };
+            let told = host.run(|| Alibaba::ensure(&served));
+            let is_told = |why: &str| why.contains(words) && why.contains(annotation.0) && why.contains("lb-1");
+            assert!(matches!(&told, Err(Error::Invalid(why)) if is_told(why)), "{memo}: {told:?}");
+        }
+        assert!(host.requests().is_empty());
+    }
 }

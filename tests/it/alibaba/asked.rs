@@ -18,6 +18,9 @@ const CLIENT: VendorClient = VendorClient("alibaba");
 /// Parameters of many values, or of a long text: the vendor's Terraform provider sends them in the form, too, and queries end at 8 KiB.
 const LONG: [&str; 1] = ["BackendServers"];
 
+/// The parameter that is a text in JSON, which the client writes of its members.
+const IN_JSON: &str = "ProxyProtocolV2Config";
+
 /// Actions that clusters compare.
 const ELSEWHERE: [&str; 7] = [
     "ecs/DescribeNetworkInterfaces",
@@ -49,7 +52,7 @@ fn nested(query: &[(String, String)]) -> Value {
                 Err(_) => at.as_object_mut().unwrap().entry(*part).or_insert(empty),
             };
         }
-        *at = json!(value);
+        *at = if name == IN_JSON { serde_json::from_str(value).unwrap() } else { json!(value) };
     }
     nested
 }
@@ -85,7 +88,11 @@ pub(crate) async fn are_those_of_the_vendors_client(requests: &[Recorded]) -> BT
     let mut wrong = Vec::new();
     for (our, their) in ours.iter().zip(&theirs) {
         let pairs = |it: &Recorded| -> BTreeMap<String, String> {
-            it.query.iter().filter(|(name, _)| name != "RegionId").cloned().collect()
+            let read = |(name, value): &(String, String)| match name == IN_JSON {
+                true => (name.clone(), serde_json::from_str::<Value>(value).unwrap().to_string()),
+                false => (name.clone(), value.clone()),
+            };
+            it.query.iter().filter(|(name, _)| name != "RegionId").map(read).collect()
         };
         let places = |it: &Recorded| -> BTreeSet<String> {
             in_query(it).into_iter().filter(|it| it != "RegionId" && !LONG.contains(&it.as_str())).collect()
@@ -195,6 +202,31 @@ async fn calls_of_the_provider_are_those_of_the_vendors_client() {
         &[("domain-extensions", "a.example.com:cert-9")],
     ];
     lives(&rig, "https", &https).await;
+    let cookies: [&[(&str, &str)]; 4] = [
+        &[
+            ("protocol-port", "http:80"),
+            ("sticky-session", "on"),
+            ("sticky-session-type", "insert"),
+            ("cookie-timeout", "9"),
+        ],
+        &[("sticky-session-type", "server"), ("cookie", "route")],
+        &[("sticky-session", "off")],
+        &[("external-ip-type", "eip")],
+    ];
+    lives(&rig, "cookies", &cookies).await;
+    let further: [&[(&str, &str)]; 4] = [
+        &[
+            ("protocol-port", "tcpssl:80"),
+            ("cert-id", "cert-1"),
+            ("additional-cert-ids", "cert-2,cert-3"),
+            ("ip-version", "DualStack"),
+            ("ipv6-address-type", "internet"),
+        ],
+        &[("additional-cert-ids", "cert-3"), ("ipv6-address-type", "intranet"), ("bandwidth-package-id", "cbwp-1")],
+        &[("proxy-protocol", "on"), ("ppv2-pvl-vpc-id-enabled", "on"), ("bandwidth-package-id", "")],
+        &[("cacert", "on"), ("cacert-id", "ca-1,ca-2")],
+    ];
+    lives(&rig, "network", &further).await;
     let network: [&[(&str, &str)]; 5] = [
         &[("tcp", "443"), ("ranges", "10.0.0.0/8")],
         &[("ranges", "192.0.2.0/24"), ("name", "a-name"), ("idle-timeout", "60")],

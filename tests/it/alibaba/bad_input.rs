@@ -11,7 +11,7 @@ use crate::setup::Rig;
 #[tokio::test]
 async fn annotations_with_refused_values_write_nothing() {
     let rig = Rig::instant().await;
-    let (name, domain) = ("n".repeat(81), format!("{}:cert-1", "d".repeat(256)));
+    let (name, longer, domain) = ("n".repeat(81), "n".repeat(129), format!("{}:cert-1", "d".repeat(256)));
     let classic = [
         ("bandwidth", "abc"),
         ("protocol-port", "http:81"),
@@ -25,9 +25,10 @@ async fn annotations_with_refused_values_write_nothing() {
         ("additional-resource-tags", "ack.aliyun.com=c2"),
         ("additional-resource-tags", "aerostat.dev/service-uid=another"),
         ("cookie", "a; Secure"),
+        ("sticky-session", "on"),
         ("name", "../another"),
         ("network-type", "classic"),
-        ("external-ip-type", "eip"),
+        ("external-ip-type", "ip"),
         ("vgroup-port", "rsp-1:80"),
         ("backend-ip-version", "ipv6"),
         ("name", &*name),
@@ -35,17 +36,20 @@ async fn annotations_with_refused_values_write_nothing() {
         ("vswitch-id", "vsw-b&Action=DeleteLoadBalancer"),
     ];
     let network = [
-        ("name", &*name),
+        ("name", &*longer),
         ("zone-maps", "cn-hangzhou-b"),
         ("zone-maps", "cn-hangzhou-b:vsw-b,cn-hangzhou-g:../x"),
         ("listener-port-range", "1000-2000:80"),
         ("security-group-ids", "*"),
         ("cps", "-1"),
-        ("ppv2-pvl-ep-id-enabled", "on"),
-        ("additional-cert-ids", "cert-2"),
+        ("ppv2-pvl-ep-id-enabled", "yes"),
+        ("server-group-type", "ip"),
+        ("bandwidth-package-id", "cbwp-1&Action=DeleteLoadBalancer"),
+        ("ipv6-address-type", "both"),
     ];
     // Some are read only beside others.
-    let beside = [("cookie", "protocol-port", "http:80"), ("vswitch-id", "address-type", "intranet")];
+    let http = ["cookie", "sticky-session"].map(|it| (it, "protocol-port", "http:80"));
+    let beside = [http[0], http[1], ("vswitch-id", "address-type", "intranet")];
     let begun = rig.cloud.requests().len();
     let rows = classic.map(|it| (false, it)).into_iter().chain(network.map(|it| (true, it)));
     for (is_network, (name, value)) in rows {

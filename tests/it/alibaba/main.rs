@@ -16,4 +16,5 @@ mod sdk;
 mod sessions;
 mod setup;
 mod story;
+mod values;
 mod vendor;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod alibaba;
 mod answers;
 mod aws;
 mod client_certificates;

@@ -6,8 +6,14 @@ use super::errors::AcsRefusal;
 use super::fields::text;
 use super::product::NLB;
 
+/// The parameter with what the PROXY protocol tells beside addresses: a text in JSON in requests, an object in answers.
+pub(crate) const PROXY_FIELDS: &str = "ProxyProtocolV2Config";
+/// Its members: the endpoint of PrivateLink, the endpoint's service, and its VPC.
+const PROXY_MEMBERS: [&str; 3] = ["Ppv2PrivateLinkEpIdEnabled", "Ppv2PrivateLinkEpsIdEnabled", "Ppv2VpcIdEnabled"];
 /// Listeners of a page: the most that the API takes.
 const PAGE: u32 = 100;
+/// Certificates of a page.
+const CERTIFICATES: u32 = 50;
 
 /// The protocol of a listener.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -66,12 +72,29 @@ impl NlbListener {
 
     /// The value of a parameter, as requests write it; `None` where it is not shown.
     pub(crate) fn value(&self, parameter: &str) -> Option<String> {
+        if parameter == PROXY_FIELDS {
+            let shown = &self.shown[PROXY_FIELDS];
+            return Some(proxy_fields(PROXY_MEMBERS.map(|it| shown[it] == true)));
+        }
         let (name, number) = parameter.split_once('.').unwrap_or((parameter, ""));
         match number.parse::<usize>() {
             Ok(number) => super::fields::word(&self.shown[name][number.wrapping_sub(1)]),
             Err(_) => super::fields::word(&self.shown[name]),
         }
     }
+}
+
+/// The ids of the certificates that a listener has beside its own, without those that go.
+pub(crate) fn certificates(region: &str, listener: &str) -> Result<Vec<String>, AcsRefusal> {
+    let pairs = [("ListenerId", listener), ("CertType", "Server")];
+    let found = NLB.all("ListListenerCertificates", region, &pairs, "Certificates", CERTIFICATES)?;
+    let stays = |it: &&Value| it["IsDefault"] != true && !text(it, "Status").starts_with("Di");
+    Ok(found.iter().filter(stays).map(|it| text(it, "CertificateId")).collect())
+}
+
+/// The text of [`PROXY_FIELDS`] with these flags.
+pub(crate) fn proxy_fields(flags: [bool; 3]) -> String {
+    PROXY_MEMBERS.into_iter().zip(flags.map(Value::from)).collect::<Value>().to_string()
 }
 
 /// All listeners of a load balancer.

@@ -20,6 +20,10 @@ pub(crate) struct NlbBalancer {
     pub(crate) address_type: String,
     /// `Ipv4` or `DualStack`.
     pub(crate) ip_version: String,
+    /// `Internet` or `Intranet`; empty where it has no address of IPv6.
+    pub(crate) ipv6_address_type: String,
+    /// The id of its bandwidth package; empty where it has none.
+    pub(crate) package: String,
     /// `Provisioning`, `Active`, `Configuring`, `Inactive` or `CreateFailed`.
     pub(crate) status: String,
     pub(crate) is_delete_protected: bool,
@@ -52,6 +56,8 @@ impl NlbBalancer {
             dns_name: text(shown, "DNSName"),
             address_type: text(shown, "AddressType"),
             ip_version: text(shown, "AddressIpVersion"),
+            ipv6_address_type: text(shown, "Ipv6AddressType"),
+            package: text(shown, "BandwidthPackageId"),
             status: text(shown, "LoadBalancerStatus"),
             is_delete_protected: shown["DeletionProtectionConfig"]["Enabled"] == true,
             modification_protection: text(&shown["ModificationProtectionConfig"], "Status"),

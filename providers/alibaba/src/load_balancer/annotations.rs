@@ -1,7 +1,7 @@
 //! The table of annotations: its rows read, refuse and describe them. Those with the older beginning count where the newer is not written.
 
 use aerostat_sdk::LoadBalancer;
-use aerostat_sdk::form::{Custom, Form as _, Integer, List, OneOf, Text};
+use aerostat_sdk::form::{AnyCase, Custom, Form as _, Integer, List, OneOf, Text};
 
 use crate::api::listeners::SlbProtocol;
 
@@ -18,21 +18,21 @@ pub(crate) const PREFIX: &str = vendor!("");
 /// The beginning of older keys.
 pub(super) const OLDER_PREFIX: &str = "service.beta.kubernetes.io/alicloud-loadbalancer-";
 
-const ON_OFF: OneOf<&str> = OneOf(&[("on", "on"), ("off", "off")]);
+const ON_OFF: AnyCase<&str> = AnyCase(OneOf(&[("on", "on"), ("off", "off")]));
 
 aerostat_sdk::table! {
     /// All of them.
     pub(crate) const TABLE;
-    ADDRESS_TYPE: OneOf<&'static str> = (vendor!("address-type"), OneOf(&[("internet", "internet"), ("intranet", "intranet")]),
-        "Whether it is reached from the internet, or from the VPC alone. It cannot be changed later.").default("internet");
+    ADDRESS_TYPE: AnyCase<&'static str> = (vendor!("address-type"), AnyCase(OneOf(&[("internet", "internet"), ("intranet", "intranet")])),
+        "Whether it is reached from the internet, or from the VPC alone. That of a Classic one cannot be changed later.").default("internet");
     NAME: Custom<String> = (vendor!("name"), Custom { allowed: "a name of 1 to 80 letters, digits, dashes, slashes, dots and underscores", parse: name },
-        "Its name.").otherwise("a and the Service's UID without dashes");
+        "Its name; that of a Network Load Balancer has up to 128.").otherwise("a and the Service's UID without dashes");
     ID: Text = (vendor!("id"), Text("the id of a load balancer"), "A load balancer of one's own. It is not served yet, and refused.");
     SWITCH: Custom<String> = (vendor!("vswitch-id"), Custom { allowed: "the id of a vSwitch such as vsw-bp1abc", parse: switch },
         "The vSwitch that one of the address type intranet is in.").otherwise("one of setting vswitches").only_at_creation();
     ADDRESS: Custom<String> = (vendor!("ip"), Custom::ipv4("an IPv4 address"), "The address of one of the address type intranet.")
         .otherwise("the cloud's choice").only_at_creation();
-    IP_VERSION: OneOf<&'static str> = (vendor!("ip-version"), OneOf(&[("ipv4", "ipv4"), ("ipv6", "ipv6"), ("DualStack", "DualStack")]),
+    IP_VERSION: AnyCase<&'static str> = (vendor!("ip-version"), AnyCase(OneOf(&[("ipv4", "ipv4"), ("ipv6", "ipv6"), ("DualStack", "DualStack")])),
         "The family of its address: ipv6 is a Classic one's, DualStack a Network one's. It cannot be changed later.").default("ipv4");
     RESOURCE_GROUP: Custom<String> = (vendor!("resource-group-id"), Custom { allowed: "the id of a resource group such as rg-1", parse: group },
         "Its resource group.").otherwise("setting resourceGroup").only_at_creation();
@@ -49,16 +49,18 @@ aerostat_sdk::table! {
         .otherwise("paybytraffic");
     BANDWIDTH: Integer = (vendor!("bandwidth"), Integer::between(1, 5_120), "Megabits a second of traffic from the internet, with paybybandwidth.")
         .otherwise("the cloud's");
-    DELETE_PROTECTION: OneOf<&'static str> = (vendor!("delete-protection"), ON_OFF, "Whether others cannot delete it.").otherwise("on");
+    DELETE_PROTECTION: AnyCase<&'static str> = (vendor!("delete-protection"), ON_OFF, "Whether others cannot delete it.").otherwise("on");
     MODIFICATION_PROTECTION: OneOf<&'static str> = (vendor!("modification-protection"),
         OneOf(&[("ConsoleProtection", "ConsoleProtection"), ("NonProtection", "NonProtection")]), "Whether it cannot be changed in the console.")
         .otherwise("ConsoleProtection");
     TAGS: List<Custom<(String, String)>> = (vendor!("additional-resource-tags"),
-        List { of: Custom { allowed: "a key and a value such as team=web", parse: tag }, what: "tags", example: "team=web,stage=test" },
+        List { of: Custom { allowed: "a key, and a value such as team=web", parse: tag }, what: "tags", example: "team=web,stage=test" },
         "Tags that it gets. They are never taken away.");
     PRESERVE: Text = (vendor!("preserve-lb-on-delete"), Text("any text"), "It stays when the Service goes.");
     HOSTNAME: Custom<String> = (vendor!("hostname"), Custom::dns_name("a DNS name"),
         "The name that the Service's status shows in place of the address.").otherwise("the address");
+    EXTERNAL_ADDRESS: OneOf<()> = (vendor!("external-ip-type"), OneOf(&[("eip", ())]),
+        "The Service's status shows the elastic address that is bound to it, in place of its own.").otherwise("its own");
     PROTOCOLS: List<Custom<(SlbProtocol, u16)>> = (vendor!("protocol-port"),
         List { of: Custom { allowed: "a protocol (tcp, udp, http, https), a colon and a port", parse: protocol }, what: "protocols of ports", example: "https:443,http:80" },
         "The protocols of ports. A Network Load Balancer has tcp, udp and tcpssl.").otherwise("those of the Service");
@@ -79,28 +81,29 @@ aerostat_sdk::table! {
     PERSISTENCE_TIMEOUT: Integer = (vendor!("persistence-timeout"), Integer::between(0, 3_600), "Seconds for which a client of tcp stays with a node.").otherwise("0");
     TLS_POLICY: Custom<String> = (vendor!("tls-cipher-policy"), Custom { allowed: "the name of a policy such as tls_cipher_policy_1_2", parse: word },
         "The versions and ciphers of https.").otherwise("the cloud's");
-    HTTP2: OneOf<&'static str> = (vendor!("http2-enabled"), ON_OFF, "Whether https has HTTP/2.").otherwise("on");
-    DRAIN: OneOf<&'static str> = (vendor!("connection-drain"), ON_OFF, "Whether connections of tcp end in their time once a node is taken away.").otherwise("off");
+    HTTP2: AnyCase<&'static str> = (vendor!("http2-enabled"), ON_OFF, "Whether https has HTTP/2.").otherwise("on");
+    DRAIN: AnyCase<&'static str> = (vendor!("connection-drain"), ON_OFF, "Whether connections of tcp end in their time once a node is taken away.").otherwise("off");
     DRAIN_TIMEOUT: Integer = (vendor!("connection-drain-timeout"), Integer::between(10, 900), "Seconds that they have.").otherwise("the cloud's");
-    PROXY_PROTOCOL: OneOf<&'static str> = (vendor!("proxy-protocol"), OneOf(&[("on", "true"), ("off", "false")]),
+    PROXY_PROTOCOL: AnyCase<&'static str> = (vendor!("proxy-protocol"), AnyCase(OneOf(&[("on", "true"), ("off", "false")])),
         "Whether nodes are told the client by the PROXY protocol, version 2, with tcp and udp.").otherwise("off");
-    STICKY: OneOf<&'static str> = (vendor!("sticky-session"), ON_OFF, "Whether a client of http or https stays with a node.").otherwise("off");
+    STICKY: AnyCase<&'static str> = (vendor!("sticky-session"), ON_OFF, "Whether a client of http or https stays with a node.").otherwise("off");
     STICKY_TYPE: OneOf<&'static str> = (vendor!("sticky-session-type"), OneOf(&[("insert", "insert"), ("server", "server")]),
-        "Whose cookie says with which.");
+        "Whose cookie says with which: sticky-session needs it.");
     COOKIE: Custom<String> = (vendor!("cookie"), Custom { allowed: "a name of 1 to 200 letters, digits, dashes and underscores", parse: cookie },
-        "The name of the cookie, with server.");
-    COOKIE_TIMEOUT: Integer = (vendor!("cookie-timeout"), Integer::between(1, 86_400), "Seconds for which a cookie holds, with insert.");
-    FORWARDED_PROTO: OneOf<&'static str> = (vendor!("xforwardedfor-proto"), ON_OFF, "Whether the header X-Forwarded-Proto is written.").otherwise("off");
-    FORWARDED_PORT: OneOf<&'static str> = (vendor!("xforwardedfor-slbport"), ON_OFF, "Whether the header X-Forwarded-Port is written.").otherwise("off");
-    FORWARDED_CLIENT_PORT: OneOf<&'static str> = (vendor!("xforwardedfor-clientsrcport"), ON_OFF, "Whether the header X-Forwarded-Client-srcport is written.")
+        "The name of the cookie: the type server needs it.");
+    COOKIE_TIMEOUT: Integer = (vendor!("cookie-timeout"), Integer::between(1, 86_400), "Seconds for which a cookie holds: the type insert needs it.");
+    FORWARDED_PROTO: AnyCase<&'static str> = (vendor!("xforwardedfor-proto"), ON_OFF, "Whether the header X-Forwarded-Proto is written.").otherwise("off");
+    FORWARDED_PORT: AnyCase<&'static str> = (vendor!("xforwardedfor-slbport"), ON_OFF, "Whether the header X-Forwarded-Port is written.").otherwise("off");
+    FORWARDED_CLIENT_PORT: AnyCase<&'static str> = (vendor!("xforwardedfor-clientsrcport"), ON_OFF, "Whether the header X-Forwarded-Client-srcport is written.")
         .otherwise("off");
-    ACL_STATUS: OneOf<&'static str> = (vendor!("acl-status"), ON_OFF, "Whether a list of access says who comes in.").otherwise("off");
+    ACL_STATUS: AnyCase<&'static str> = (vendor!("acl-status"), ON_OFF, "Whether a list of access says who comes in.").otherwise("off");
     ACL_ID: Custom<String> = (vendor!("acl-id"), Custom { allowed: "ids of lists of access such as acl-1", parse: words }, "The list.");
     ACL_TYPE: OneOf<&'static str> = (vendor!("acl-type"), OneOf(&[("white", "white"), ("black", "black")]), "Whether it lets in, or keeps out.");
-    CHECK_SWITCH: OneOf<&'static str> = (vendor!("health-check-switch"), ON_OFF, "Whether nodes are checked, with tcp and udp.").otherwise("on");
-    CHECK_FLAG: OneOf<&'static str> = (vendor!("health-check-flag"), ON_OFF, "Whether nodes are checked, with http and https.")
+    CHECK_SWITCH: AnyCase<&'static str> = (vendor!("health-check-switch"), ON_OFF, "Whether nodes are checked, with tcp and udp.").otherwise("on");
+    CHECK_FLAG: AnyCase<&'static str> = (vendor!("health-check-flag"), ON_OFF, "Whether nodes are checked, with http and https.")
         .otherwise("off, and on with externalTrafficPolicy Local");
-    CHECK_TYPE: OneOf<&'static str> = (vendor!("health-check-type"), OneOf(&[("tcp", "tcp"), ("http", "http")]), "How nodes are checked, with tcp.")
+    CHECK_TYPE: AnyCase<&'static str> = (vendor!("health-check-type"), AnyCase(OneOf(&[("tcp", "tcp"), ("http", "http"), ("udp", "udp")])),
+        "How nodes are checked, with tcp; udp is a Network Load Balancer's, for ports with udp.")
         .otherwise("tcp, and http with externalTrafficPolicy Local");
     CHECK_PATH: Custom<String> = (vendor!("health-check-uri"), Custom::path("a path that begins with /"), "The path of checks by HTTP.")
         .otherwise("/healthz with externalTrafficPolicy Local");
@@ -117,13 +120,15 @@ aerostat_sdk::table! {
         .otherwise("the node's address");
     CHECK_CODES: Custom<String> = (vendor!("health-check-httpcode"), Custom { allowed: "words such as http_2xx,http_3xx", parse: words },
         "The status of good checks by HTTP.").otherwise("http_2xx");
-    CHECK_METHOD: OneOf<&'static str> = (vendor!("health-check-method"), OneOf(&[("head", "head"), ("get", "get")]),
+    CHECK_METHOD: AnyCase<&'static str> = (vendor!("health-check-method"), AnyCase(OneOf(&[("head", "head"), ("get", "get")])),
         "The method of checks, with http and https.").otherwise("head");
     BACKEND_LABEL: Text = (vendor!("backend-label"), Text("labels and their values such as pool=edge"),
         "Only nodes with these labels take traffic.").selects_nodes();
     WEIGHT: Integer = (vendor!("default-weight"), Integer::between(0, 100), "The weight of nodes.").default("100");
-    IGNORE_WEIGHTS: OneOf<bool> = (vendor!("ignore-weight-update"), OneOf(&[("on", true), ("off", false)]),
+    IGNORE_WEIGHTS: AnyCase<bool> = (vendor!("ignore-weight-update"), AnyCase(OneOf(&[("on", true), ("off", false)])),
         "Whether the weight of nodes that are there stays as it is.").default("off");
+    OLDER_LABEL: Text = ("service.beta.kubernetes.io/alicloud-loadbalancer-backend-label", Text("labels and their values such as pool=edge"),
+        "The same with the older beginning. Where both are written, nodes have the labels of both.").selects_nodes();
     OLDER: Text = ("service.beta.kubernetes.io/alicloud-loadbalancer-*", Text("as with the newer beginning"),
         "The same with the older beginning, where the newer is not written.");
 }
@@ -142,9 +147,14 @@ pub(crate) fn renamed(service: &LoadBalancer) -> LoadBalancer {
 }
 
 fn name(text: &str) -> Option<String> {
+    name_of(text, 80)
+}
+
+/// A name of at most so many characters.
+pub(crate) fn name_of(text: &str, most: usize) -> Option<String> {
     let is_part = |it: char| it.is_alphanumeric() || "-/._".contains(it);
     let starts = text.starts_with(char::is_alphanumeric);
-    (starts && text.chars().all(is_part) && text.chars().count() <= 80).then(|| text.to_owned())
+    (starts && text.chars().all(is_part) && text.chars().count() <= most).then(|| text.to_owned())
 }
 
 fn switch(text: &str) -> Option<String> {
@@ -166,7 +176,7 @@ pub(crate) fn word(text: &str) -> Option<String> {
 }
 
 /// Words with commas between them.
-fn words(text: &str) -> Option<String> {
+pub(crate) fn words(text: &str) -> Option<String> {
     let words: Option<Vec<String>> = text.split(',').map(|it| word(it.trim())).collect();
     Some(words?.join(","))
 }
@@ -177,7 +187,7 @@ fn cookie(text: &str) -> Option<String> {
 }
 
 fn tag(text: &str) -> Option<(String, String)> {
-    let (key, value) = text.split_once('=')?;
+    let (key, value) = text.split_once('=').unwrap_or((text, ""));
     let (key, value) = (key.trim(), value.trim());
     // Marks of others are not a Service's to write.
     let is_free =

@@ -11,7 +11,7 @@ use super::unserved;
 use crate::api::listeners::SlbProtocol;
 use crate::api::load_balancers::SlbBalancer;
 use crate::api::server_groups::SlbServer;
-use crate::machine::AliMachine;
+use crate::machine::{AliMachine, takes_no_traffic};
 
 /// A load balancer as the Service asks for it.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub(super) struct DesiredSlb {
     pub(super) ranges: Vec<String>,
     /// Further domains of ports with https, each with its certificate. None: they stay as they are.
     pub(super) domains: Vec<(String, String)>,
+    /// Whether the status shows the elastic address that is bound to it.
+    pub(super) is_elastic: bool,
     pub(super) warnings: Warnings,
     weight: u32,
     /// The instances of the nodes that take traffic, each once.
@@ -68,6 +70,7 @@ impl DesiredSlb {
             ignores_weights: annotations.get(&rows::IGNORE_WEIGHTS)?,
             ranges: ranges(service, annotations)?,
             domains: domains(annotations)?,
+            is_elastic: annotations.read(&rows::EXTERNAL_ADDRESS)?.is_some(),
             warnings,
             weight: annotations.get(&rows::WEIGHT)?,
             instances,
@@ -274,10 +277,10 @@ pub(crate) fn of_machines(service: &LoadBalancer, further: &[&str]) -> LoadBalan
     chosen
 }
 
-/// The instances of nodes, each once and in the order of their ids.
+/// The instances of nodes, each once and in the order of their ids. Nodes that say so are left out, and nothing is told.
 pub(crate) fn instances(nodes: &[Node], region: &str, warnings: &mut Warnings) -> Vec<String> {
     let (mut instances, mut others) = (SortedSet::new(), Vec::new());
-    for node in nodes {
+    for node in nodes.iter().filter(|it| !takes_no_traffic(it)) {
         match node.provider_id.as_deref().map(|it| AliMachine::parse(it, region)) {
             Some(Ok(AliMachine::Instance(id))) => {
                 instances.insert(id.to_owned());

@@ -40,6 +40,17 @@ impl ParameterReader<'_> {
 }
 
 impl ParameterReader<'_> {
+    /// Refuses sticky sessions that lack what the API has to know of their cookie.
+    fn check_cookies(&self) -> Result<()> {
+        let value = |name: &str| self.parameters.value(name);
+        match (value("StickySession"), value("StickySessionType")) {
+            (Some("on"), None) => self.annotations.get(&rows::STICKY_TYPE).map(drop),
+            (Some("on"), Some("insert")) => self.annotations.get(&rows::COOKIE_TIMEOUT).map(drop),
+            (Some("on"), Some(_)) => self.annotations.get(&rows::COOKIE).map(drop),
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses a value that only the other kind of load balancers can have.
     fn refuse(&self, parameter: &str, name: &str, is_allowed: impl Fn(&str) -> bool) -> Result<()> {
         match self.parameters.value(parameter) {
@@ -75,6 +86,7 @@ impl ListenerParameters {
         reader.read(&LOWER, &rows::CHECK_SWITCH, "HealthCheckSwitch")?;
         reader.read(&UPPER, &rows::CHECK_FLAG, "HealthCheck")?;
         reader.read(&[Tcp], &rows::CHECK_TYPE, "HealthCheckType")?;
+        reader.refuse("HealthCheckType", rows::CHECK_TYPE.name, |it| it != "udp")?;
         reader.read(&[Tcp, Http, Https], &rows::CHECK_PATH, "HealthCheckURI")?;
         reader.read(&ALL, &rows::CHECK_PORT, "HealthCheckConnectPort")?;
         reader.read(&ALL, &rows::HEALTHY, "HealthyThreshold")?;
@@ -89,6 +101,7 @@ impl ListenerParameters {
         reader.read(&UPPER, &rows::STICKY_TYPE, "StickySessionType")?;
         reader.read(&UPPER, &rows::COOKIE, "Cookie")?;
         reader.read(&UPPER, &rows::COOKIE_TIMEOUT, "CookieTimeout")?;
+        reader.check_cookies()?;
         reader.read(&UPPER, &rows::IDLE_TIMEOUT, "IdleTimeout")?;
         reader.refuse("IdleTimeout", rows::IDLE_TIMEOUT.name, |it| it.parse::<u16>().is_ok_and(|it| it <= 60))?;
         reader.read(&UPPER, &rows::REQUEST_TIMEOUT, "RequestTimeout")?;
@@ -105,6 +118,7 @@ impl ListenerParameters {
         {
             parameters.check_at(protocol, port);
         }
+        parameters.drop_idle(protocol);
         Ok(parameters)
     }
 
@@ -144,6 +158,29 @@ impl ListenerParameters {
         }
         self.0.push(("HealthCheckURI", LoadBalancer::HEALTH_CHECK_PATH.to_owned()));
         self.0.push(("HealthCheckConnectPort", port.to_string()));
+    }
+
+    /// Takes away what counts only beside something that is off: the cloud does not show it then, and it would be written again and again.
+    fn drop_idle(&mut self, protocol: SlbProtocol) {
+        let is = |name: &str, value: &str| self.value(name) == Some(value);
+        let is_sticky = is("StickySession", "on");
+        let is_unchecked = match protocol {
+            Tcp | Udp => is("HealthCheckSwitch", "off"),
+            Http | Https => !is("HealthCheck", "on"),
+        };
+        let is_idle = |name: &str| match name {
+            "AclId" | "AclType" => is("AclStatus", "off"),
+            "ConnectionDrainTimeout" => is("ConnectionDrain", "off"),
+            "StickySessionType" => !is_sticky,
+            "Cookie" => !is_sticky || is("StickySessionType", "insert"),
+            "CookieTimeout" => !is_sticky || is("StickySessionType", "server"),
+            "HealthCheck" | "HealthCheckSwitch" => false,
+            "HealthCheckURI" | "HealthCheckDomain" | "HealthCheckHttpCode" if is("HealthCheckType", "tcp") => true,
+            "HealthyThreshold" | "UnhealthyThreshold" => is_unchecked,
+            name => is_unchecked && name.starts_with("HealthCheck"),
+        };
+        let idle: Vec<&'static str> = self.0.iter().map(|(name, _)| *name).filter(|it| is_idle(it)).collect();
+        self.0.retain(|(name, _)| !idle.contains(name));
     }
 
     /// The value of a parameter.

@@ -3,6 +3,7 @@
 mod access;
 mod cloud;
 mod recorded;
+mod values;
 
 use aerostat_sdk::testing::{self, FakeCloud as _};
 use aerostat_sdk::{
@@ -264,11 +265,11 @@ fn machines_follow_where_an_annotation_is_refused() {
     let played = Played::new(FakeSlb::default());
     let mut service = annotated("default-weight", "50");
     played.settle(&mut service);
-    service = service.with_annotation(format!("{PREFIX}external-ip-type"), "eip");
+    service = service.with_annotation(format!("{PREFIX}network-type"), "classic");
     service.nodes = (2..=4).map(node).collect();
     let before = played.host.sent().len();
     let refused = played.call(&mut service);
-    assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("external-ip-type")), "{refused:?}");
+    assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("network-type")), "{refused:?}");
     let expected = ["AddVServerGroupBackendServers", "RemoveVServerGroupBackendServers"];
     assert_eq!(writes(&played.host.sent()[before..]), expected);
     let live = balancer(&played);

@@ -7,19 +7,12 @@ use aerostat_sdk::{Error, Result};
 
 use super::annotations::vendor;
 
-/// The only word of a flag that is never on.
-const OFF: OneOf<()> = OneOf(&[("off", ())]);
-
 aerostat_sdk::table! {
     /// All of them.
     pub(crate) const TABLE;
     NETWORK: OneOf<()> = (vendor!("network-type"), OneOf(&[("vpc", ())]), "The network of one of the address type intranet.").default("vpc");
     BACKEND_TYPE: OneOf<()> = ("service.beta.kubernetes.io/backend-type", OneOf(&[("ecs", ())]), "Nodes take traffic, and not pods.").default("ecs");
     BACKEND_FAMILY: OneOf<()> = (vendor!("backend-ip-version"), OneOf(&[("ipv4", ())]), "The family of addresses behind it.").default("ipv4");
-    LINK_ENDPOINT: OneOf<()> = (vendor!("ppv2-pvl-ep-id-enabled"), OFF, "Nodes are not told the endpoint of PrivateLink.").default("off");
-    LINK_SERVICE: OneOf<()> = (vendor!("ppv2-pvl-eps-id-enabled"), OFF, "Nodes are not told the endpoint's service.").default("off");
-    LINK_NETWORK: OneOf<()> = (vendor!("ppv2-pvl-vpc-id-enabled"), OFF, "Nodes are not told the endpoint's VPC.").default("off");
-    EXTERNAL_ADDRESS: Text = (vendor!("external-ip-type"), Text("eip"), "Not served, and refused: the status shows its own address.");
     GROUPS: Text = (vendor!("vgroup-port"), Text("ids of groups and ports"), "Not served, and refused: its groups are the Service's own.");
     OVERRIDES: Text = (vendor!("force-override-listeners"), Text("true or false"), "No effect: its listeners are the Service's own.");
     ALL_WEIGHT: Text = (vendor!("weight"), Text("a whole number from 0 to 100"), "No effect: it counts beside vgroup-port alone.");
@@ -32,10 +25,10 @@ aerostat_sdk::table! {
 ///
 /// `invalid`, naming the annotation.
 pub(crate) fn check(annotations: Annotations<'_>) -> Result<()> {
-    for key in [NETWORK, BACKEND_TYPE, BACKEND_FAMILY, LINK_ENDPOINT, LINK_SERVICE, LINK_NETWORK] {
+    for key in [NETWORK, BACKEND_TYPE, BACKEND_FAMILY] {
         annotations.read(&key)?;
     }
-    refuse(annotations, &[EXTERNAL_ADDRESS.name, GROUPS.name])
+    refuse(annotations, &[GROUPS.name])
 }
 
 /// Refuses annotations by their keys, whatever their values are.
@@ -73,10 +66,6 @@ mod tests {
             (NETWORK.name, "vpc", "classic"),
             (BACKEND_TYPE.name, "ecs", "eni"),
             (BACKEND_FAMILY.name, "ipv4", "dualstack"),
-            (LINK_ENDPOINT.name, "off", "on"),
-            (LINK_SERVICE.name, "off", "on"),
-            (LINK_NETWORK.name, "off", "on"),
-            (EXTERNAL_ADDRESS.name, "", "eip"),
             (GROUPS.name, "", "rsp-1:80"),
         ] {
             assert_eq!(check(Annotations::of(&service(key, served))), Ok(()), "{key}");

@@ -2,7 +2,7 @@
 
 use aerostat_sdk::annotations::Annotations;
 
-use super::annotations::CROSS_ZONE;
+use super::annotations::{BANDWIDTH_PACKAGE, CROSS_ZONE, IPV6_ADDRESS_TYPE, NAME};
 use super::call::NlbCall;
 use super::step::NlbStop;
 use crate::api::network_load_balancers::{self as balancers, NlbBalancer};
@@ -16,7 +16,7 @@ impl NlbCall<'_> {
         let write = |action: &str, pairs: &[(&str, &str)]| {
             self.send(action, &[&[("LoadBalancerId", &*live.id)], pairs].concat())
         };
-        let name = annotations.read(&rows::NAME)?.filter(|it| *it != live.name);
+        let name = annotations.read(&NAME)?.filter(|it| *it != live.name);
         let cross_zone = annotations.read(&CROSS_ZONE)?.filter(|it| (*it == "true") != live.is_cross_zone);
         let pairs = [("LoadBalancerName", name.as_deref()), ("CrossZoneEnabled", cross_zone)];
         let pairs: Vec<(&str, &str)> = pairs.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
@@ -26,6 +26,15 @@ impl NlbCall<'_> {
         let address = annotations.read(&rows::ADDRESS_TYPE)?;
         if let Some(word) = address.filter(|it| !live.address_type.eq_ignore_ascii_case(it)) {
             write("UpdateLoadBalancerAddressTypeConfig", &[("AddressType", word)])?;
+        }
+        if let Some(action) = annotations.read(&IPV6_ADDRESS_TYPE)? {
+            let is_open = live.ipv6_address_type.eq_ignore_ascii_case("internet");
+            if live.ip_version.eq_ignore_ascii_case("DualStack") && action.starts_with("Enable") != is_open {
+                write(action, &[])?;
+            }
+        }
+        if annotations.has(BANDWIDTH_PACKAGE.name) {
+            self.write_package(&annotations.read(&BANDWIDTH_PACKAGE)?.unwrap_or_default(), live, &write)?;
         }
         let mut protection = Vec::new();
         let deletion = annotations.read(&rows::DELETE_PROTECTION)?.map(|it| it == "on");
@@ -47,5 +56,25 @@ impl NlbCall<'_> {
             return Ok(());
         }
         Ok(balancers::tag(&self.region, "loadbalancer", &live.id, &missing)?)
+    }
+
+    /// Puts it into another bandwidth package, or takes it out of the one that it is in. It is in one at a time.
+    fn write_package(
+        &self,
+        wanted: &str,
+        live: &NlbBalancer,
+        write: impl Fn(&str, &[(&str, &str)]) -> Result<(), NlbStop>,
+    ) -> Result<(), NlbStop> {
+        if live.package == wanted {
+            return Ok(());
+        }
+        if !live.package.is_empty() {
+            write("DetachCommonBandwidthPackageFromLoadBalancer", &[("BandwidthPackageId", &live.package)])?;
+            self.jobs.settle(&self.region)?;
+        }
+        match wanted {
+            "" => Ok(()),
+            id => write("AttachCommonBandwidthPackageToLoadBalancer", &[("BandwidthPackageId", id)]),
+        }
     }
 }

@@ -4,6 +4,7 @@ use aerostat_sdk::Result;
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::backend::Creation;
 
+use super::annotations::NAME;
 use super::call::NlbCall;
 use super::desired::zones;
 use crate::api::fields::numbered;
@@ -17,7 +18,7 @@ impl NlbCall<'_> {
     pub(super) fn send_creation(&self) -> Result<Creation> {
         let NlbCall { service, settings, region, vpc, .. } = self;
         let annotations = Annotations::of(service);
-        let name = annotations.read(&rows::NAME)?.unwrap_or_else(|| service.name.clone());
+        let name = annotations.read(&NAME)?.unwrap_or_else(|| service.name.clone());
         let is_protected = annotations.read(&rows::DELETE_PROTECTION)?.unwrap_or("on") == "on";
         let protection = annotations.read(&rows::MODIFICATION_PROTECTION)?.unwrap_or("ConsoleProtection");
         let token = token(service, 0);

@@ -40,6 +40,8 @@ pub(super) struct NlbDesiredPort {
     /// The name of its group.
     pub(super) group: String,
     pub(super) listening: NlbParameters,
+    /// Certificates beside those; `None`, if no annotation names any: they stay as they are.
+    pub(super) certificates: Option<Vec<String>>,
     pub(super) sending: NlbParameters,
 }
 
@@ -80,7 +82,7 @@ impl NlbDesired {
             is_local: matches!(service.external_traffic_policy, ExternalTrafficPolicy::Local(_)),
             ignores_weights: annotations.get(&rows::IGNORE_WEIGHTS)?,
             ranges,
-            security_groups: annotations.read(&own::SECURITY_GROUPS)?,
+            security_groups: security_groups(annotations)?,
             warnings,
             weight: annotations.get(&rows::WEIGHT)?,
             instances,
@@ -103,6 +105,18 @@ impl NlbDesired {
         };
         self.instances.iter().map(server).collect()
     }
+}
+
+/// The security groups of somebody's own: none of them where the annotation is there and empty.
+fn security_groups(annotations: Annotations<'_>) -> Result<Option<Vec<String>>> {
+    let named = annotations.read(&own::SECURITY_GROUPS)?;
+    Ok(named.or_else(|| annotations.has(own::SECURITY_GROUPS.name).then(Vec::new)))
+}
+
+/// The further certificates of ports with tcpssl: none of them where the annotation is there and empty.
+fn more_certificates(annotations: Annotations<'_>) -> Result<Option<Vec<String>>> {
+    let named = annotations.read(&own::MORE_CERTIFICATES)?;
+    Ok(named.or_else(|| annotations.has(own::MORE_CERTIFICATES.name).then(Vec::new)))
 }
 
 /// The zones of a load balancer.
@@ -163,6 +177,7 @@ fn ports(service: &LoadBalancer, annotations: Annotations<'_>, names: &NlbNames)
             description: names.listener(port.port, protocol),
             group: names.group(node_port, protocol),
             listening,
+            certificates: if protocol == NlbProtocol::TcpSsl { more_certificates(annotations)? } else { None },
             sending: NlbParameters::of_group(service, protocol)?,
         });
     }
@@ -184,6 +199,22 @@ fn warn(
             rows::IP_VERSION.name
         )));
     }
+    let mut ignored = Vec::new();
+    let is_dual = version.is_some_and(|it| it == "DualStack")
+        || live.is_some_and(|it| it.ip_version.eq_ignore_ascii_case("DualStack"));
+    if annotations.read(&own::IPV6_ADDRESS_TYPE)?.is_some_and(|it| it.starts_with("Enable")) && !is_dual {
+        ignored.push(format!("annotation {}: its addresses are of IPv4", own::IPV6_ADDRESS_TYPE.name));
+    }
+    let links = [own::LINK_ENDPOINT, own::LINK_SERVICE, own::LINK_NETWORK];
+    if annotations.read(&rows::PROXY_PROTOCOL)? != Some("true")
+        && let Some(link) =
+            links.iter().find(|it| annotations.text(it.name).is_some_and(|it| it.eq_ignore_ascii_case("on")))
+    {
+        ignored.push(format!("annotation {}: annotation {} is not on", link.name, rows::PROXY_PROTOCOL.name));
+    }
+    if annotations.text(rows::EXTERNAL_ADDRESS.name).is_some() {
+        ignored.push(format!("annotation {}: a Network Load Balancer has a name", rows::EXTERNAL_ADDRESS.name));
+    }
     let zones = annotations.read(&own::ZONES)?;
     if let Some(live) = live {
         if let Some(version) =
@@ -200,7 +231,6 @@ fn warn(
             warnings.immutable("its zones", &places(&live.zones), &places(&zones));
         }
     }
-    let mut ignored = Vec::new();
     if service.source_ranges.iter().any(|it| it.contains(':')) {
         ignored.push("IPv6 ranges of loadBalancerSourceRanges: their clients are kept out".to_owned());
     }

@@ -7,6 +7,9 @@ use super::step::NlbStop;
 use crate::api::network_listeners::{self as listeners, NlbListener, NlbProtocol};
 use crate::api::network_load_balancers::NlbBalancer;
 
+/// Certificates in one request: the most that the API takes.
+const CERTIFICATES: usize = 15;
+
 impl NlbCall<'_> {
     /// Deletes those of ports that the Service has no more, and those in the way of another protocol; then makes and changes the rest.
     pub(super) fn write_listeners(
@@ -53,7 +56,33 @@ impl NlbCall<'_> {
             ("ServerGroupId", group),
         ];
         pairs.extend(port.listening.pairs());
-        self.send("CreateListener", &pairs)
+        self.send("CreateListener", &pairs)?;
+        if port.certificates.as_ref().is_none_or(Vec::is_empty) {
+            return Ok(());
+        }
+        self.jobs.settle(&self.region)?;
+        Err(NlbStop::Waits(format!("the further certificates of port {} come next", port.port)))
+    }
+
+    /// Lets a listener have the further certificates that its port asks for: first those that are missing.
+    fn write_certificates(&self, listener: &str, port: &NlbDesiredPort) -> Result<(), NlbStop> {
+        let Some(wanted) = &port.certificates else { return Ok(()) };
+        let live = listeners::certificates(&self.region, listener)?;
+        let without = |all: &[String], others: &[String]| -> Vec<String> {
+            all.iter().filter(|it| !others.contains(it)).cloned().collect()
+        };
+        let (missing, unwanted) = (without(wanted, &live), without(&live, wanted));
+        let names: Vec<String> = (1..=CERTIFICATES).map(|it| format!("AdditionalCertificateIds.{it}")).collect();
+        for (action, ids) in [("Associate", missing), ("Disassociate", unwanted)] {
+            for some in ids.chunks(CERTIFICATES) {
+                // It takes one change at a time.
+                self.jobs.settle(&self.region)?;
+                let mut pairs = vec![("ListenerId", listener)];
+                pairs.extend(names.iter().map(String::as_str).zip(some.iter().map(String::as_str)));
+                self.send(&format!("{action}AdditionalCertificatesWithListener"), &pairs)?;
+            }
+        }
+        Ok(())
     }
 
     fn write_listener(&self, live: &NlbListener, port: &NlbDesiredPort, group: &str) -> Result<(), NlbStop> {
@@ -71,7 +100,7 @@ impl NlbCall<'_> {
         if live.status == "Stopped" {
             self.send("StartListener", &[("ListenerId", &live.id)])?;
         }
-        Ok(())
+        self.write_certificates(&live.id, port)
     }
 }
 

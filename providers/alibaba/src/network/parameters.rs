@@ -5,7 +5,7 @@ use aerostat_sdk::{ExternalTrafficPolicy, LoadBalancer, Result};
 
 use super::annotations as own;
 use crate::api::network_groups::NlbGroup;
-use crate::api::network_listeners::NlbProtocol;
+use crate::api::network_listeners::{NlbProtocol, PROXY_FIELDS, proxy_fields};
 use crate::load_balancer::annotations as rows;
 
 /// The port of checks that means the node port.
@@ -40,14 +40,22 @@ impl NlbParameters {
         let mut parameters = Self::default();
         parameters.add("IdleTimeout", annotations.read(&rows::IDLE_TIMEOUT)?);
         parameters.add("Cps", annotations.read(&own::CPS)?);
-        parameters.add("ProxyProtocolEnabled", annotations.read(&rows::PROXY_PROTOCOL)?);
+        let proxies = annotations.read(&rows::PROXY_PROTOCOL)?;
+        parameters.add("ProxyProtocolEnabled", proxies);
+        let links = [&own::LINK_ENDPOINT, &own::LINK_SERVICE, &own::LINK_NETWORK].map(|it| annotations.read(it));
+        let [endpoint, service, network] = links;
+        let links = [endpoint?, service?, network?];
+        if proxies == Some("true") && links.iter().any(Option::is_some) {
+            parameters.add(PROXY_FIELDS, Some(proxy_fields(links.map(|it| it == Some("true")))));
+        }
         if protocol == NlbProtocol::TcpSsl {
             parameters.add_all("CertificateIds", annotations.read(&own::CERTIFICATES)?.unwrap_or_default());
             parameters.add("SecurityPolicyId", annotations.read(&rows::TLS_POLICY)?);
             parameters.add("CaEnabled", annotations.read(&own::CA)?);
-            parameters.add_all("CaCertificateIds", annotations.read(&own::CA_CERTIFICATE)?);
-            parameters.add("AlpnEnabled", annotations.read(&own::ALPN)?);
-            parameters.add("AlpnPolicy", annotations.read(&own::ALPN_POLICY)?);
+            parameters.add_all("CaCertificateIds", annotations.read(&own::CA_CERTIFICATES)?.unwrap_or_default());
+            let agrees = annotations.read(&own::ALPN)?;
+            parameters.add("AlpnEnabled", agrees);
+            parameters.add("AlpnPolicy", annotations.read(&own::ALPN_POLICY)?.filter(|_| agrees != Some("false")));
         }
         Ok(parameters)
     }
@@ -67,7 +75,8 @@ impl NlbParameters {
         parameters.add("ConnectionDrainTimeout", annotations.read(&rows::DRAIN_TIMEOUT)?);
         parameters.add("PreserveClientIpEnabled", annotations.read(&own::PRESERVE_CLIENT)?);
         parameters.add(CHECKS[0], annotations.read(&rows::CHECK_FLAG)?.map(is_on));
-        parameters.add(CHECKS[1], annotations.read(&rows::CHECK_TYPE)?.map(str::to_ascii_uppercase));
+        let kind = annotations.read(&rows::CHECK_TYPE)?.filter(|it| *it != "udp" || protocol == NlbProtocol::Udp);
+        parameters.add(CHECKS[1], kind.map(str::to_ascii_uppercase));
         parameters.add(CHECKS[2], annotations.read(&rows::CHECK_PATH)?);
         let port = annotations.read(&rows::CHECK_PORT)?;
         parameters.add(CHECKS[3], port.map(|it| if it == "-520" { NODE_PORT.to_owned() } else { it }));

@@ -2,6 +2,7 @@
 
 mod cloud;
 mod recorded;
+mod values;
 
 use aerostat_sdk::testing::{self, FakeCloud as _, Host, answer};
 use aerostat_sdk::{
@@ -258,11 +259,11 @@ fn machines_of_network_groups_follow_beside_a_refused_value() {
     let played = Played::new(FakeNlb::default());
     let mut service = annotated("protocol-port", "tcpssl:80").with_annotation(format!("{PREFIX}cert-id"), "c1");
     played.settle(&mut service);
-    service = service.with_annotation(format!("{PREFIX}additional-cert-ids"), "c2");
+    service = service.with_annotation(format!("{PREFIX}listener-port-range"), "1000-2000:80");
     service.nodes.push(node(4));
     let is_told = (0..20).any(|_| match played.call(&mut service) {
-        Err(error) => error.why().contains("additional-cert-ids"),
-        Ok(Progress::Failed(it)) => it.error.why().contains("additional-cert-ids"),
+        Err(error) => error.why().contains("listener-port-range"),
+        Ok(Progress::Failed(it)) => it.error.why().contains("listener-port-range"),
         Ok(_) => false,
     });
     let group = only(&played, "server group");

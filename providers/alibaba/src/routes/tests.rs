@@ -12,7 +12,7 @@ use aerostat_sdk::{
 };
 use serde_json::{Value, json};
 
-use crate::Alibaba;
+use crate::{Alibaba, machine};
 
 const UID: &str = "c1a5e000-1111-2222-3333-444455556666";
 const POD: &str = "10.244.1.0/24";
@@ -455,7 +455,30 @@ fn next_hops_are_instances_of_ecs() {
     for id in ["cn-hangzhou.i-1", "alicloud://cn-hangzhou.i-1"] {
         assert_eq!(hop(POD, Some(id)).as_deref(), Ok("i-1"), "one route, whichever way the node spells its id");
     }
-    for (destination, id) in [(POD, Some("ack-hybrid://x")), (POD, None), ("2001:db8::/64", Some("cn-hangzhou.i-1"))] {
+    for (destination, id) in [(POD, None), ("2001:db8::/64", Some("cn-hangzhou.i-1"))] {
         assert!(matches!(hop(destination, id), Err(Error::Invalid(_))), "{destination} {id:?}");
     }
+}
+
+#[test]
+fn nodes_to_which_no_route_leads_hold_up_no_others() {
+    let host = Network::new(Vec::new()).host();
+    let network = |id: &str, label: Option<&str>| {
+        let labels = label.into_iter().map(|it| (it.to_owned(), String::new())).collect();
+        let node = Node { labels, ..Node::named("n").with_provider_id(id) };
+        PodNetwork { destination: POD.to_owned(), node }
+    };
+    let [newer, older] = machine::EXCLUDED;
+    let asked = [
+        network("cn-hangzhou.i-1", Some(newer)),
+        network("cn-hangzhou.i-1", Some(older)),
+        network("ack-hybrid://x", None),
+        network("e01-cn-abc", None),
+        network("cn-hangzhou.i-2", Some(machine::WITHOUT_TRAFFIC)),
+    ];
+    let hops = host.run(|| Alibaba::next_hops(&asked));
+    for hop in &hops[..4] {
+        assert!(matches!(hop, Err(Error::Unavailable(why)) if why.contains("no route leads to it")), "{hop:?}");
+    }
+    assert_eq!(hops[4].as_deref(), Ok("i-2"), "load balancers alone leave it out");
 }

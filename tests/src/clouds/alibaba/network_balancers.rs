@@ -43,6 +43,10 @@ pub(super) fn answer(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, R
             protect(world.network_balancer(id)?, pairs)?;
             Ok(Answer::ok(&json!({})))
         }
+        "EnableLoadBalancerIpv6Internet" | "DisableLoadBalancerIpv6Internet" => {
+            open_ipv6(world.network_balancer(id)?, pairs.action().starts_with("Enable"))?;
+            Ok(Answer::ok(&json!({})))
+        }
         _ => change(world, id, pairs),
     }
 }
@@ -59,6 +63,19 @@ fn protect(balancer: &mut Value, pairs: AcsPairs<'_>) -> Result<(), Refused> {
         }
         balancer["ModificationProtectionConfig"] = json!({ "Status": status, "Reason": reason });
     }
+    Ok(())
+}
+
+/// Opens the addresses of IPv6 to the internet, or closes them. There is no job.
+fn open_ipv6(balancer: &mut Value, opens: bool) -> Result<(), Refused> {
+    let word = if opens { "Internet" } else { "Intranet" };
+    if !text(balancer, "AddressIpVersion").eq_ignore_ascii_case("DualStack") {
+        return Err(refused(400, "OperationDenied.AddressIpVersion", "The load balancer has no address of IPv6."));
+    }
+    if balancer["Ipv6AddressType"] == word {
+        return Err(refused(400, "OperationDenied.Ipv6AddressType", "It is so already."));
+    }
+    balancer["Ipv6AddressType"] = json!(word);
     Ok(())
 }
 
@@ -82,6 +99,18 @@ fn change(world: &mut World, id: &str, pairs: AcsPairs<'_>) -> Result<Answer, Re
                 return Err(refused(400, "ResourceNotAssociated.SecurityGroup", "It is not there."));
             }
             ("SecurityGroupIds", security.into_iter().filter(|it| !ids.contains(it)).collect())
+        }
+        "AttachCommonBandwidthPackageToLoadBalancer" => {
+            if !text(world.network_balancer(id)?, "BandwidthPackageId").is_empty() {
+                return Err(refused(400, "ResourceAlreadyAssociated.CommonBandwidthPackage", "It is in one already."));
+            }
+            ("BandwidthPackageId", json!(pairs.needed("BandwidthPackageId")?))
+        }
+        "DetachCommonBandwidthPackageFromLoadBalancer" => {
+            if text(world.network_balancer(id)?, "BandwidthPackageId") != pairs.needed("BandwidthPackageId")? {
+                return Err(refused(400, "ResourceNotAssociated.CommonBandwidthPackage", "It is not in it."));
+            }
+            ("BandwidthPackageId", Value::Null)
         }
         "UpdateLoadBalancerAttribute" => match (pairs.flag("CrossZoneEnabled"), pairs.get("LoadBalancerName")) {
             (Some(on), _) => ("CrossZoneEnabled", json!(on)),

@@ -22,6 +22,7 @@ pub(super) fn answer(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, R
     match pairs.action() {
         "CreateListener" => return create(world, pairs),
         "ListListeners" => return list(world, pairs),
+        "ListListenerCertificates" => return certificates(world, pairs),
         _ => {}
     }
     let id = pairs.needed("ListenerId")?;
@@ -30,12 +31,17 @@ pub(super) fn answer(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, R
     let balancer = text(listener, "LoadBalancerId").to_owned();
     world.is_free("listener", id)?;
     world.is_free("loadBalancer", &balancer)?;
-    let own = id.to_owned();
-    let fields = fields(world, pairs)?;
+    let (own, further) = (id.to_owned(), listener["AdditionalCertificateIds"].clone());
+    let mut fields = fields(world, pairs)?;
+    if pairs.action().ends_with("AdditionalCertificatesWithListener") {
+        fields.insert("AdditionalCertificateIds".to_owned(), further_certificates(&further, pairs)?);
+    }
     let (status, change): (&str, ListenerChange) = match pairs.action() {
         "DeleteListener" => ("Deleting", Box::new(move |world: &mut World| drop(world.network_listeners.remove(&own)))),
-        "StartListener" | "UpdateListenerAttribute" => {
-            let mut fields = fields;
+        "AssociateAdditionalCertificatesWithListener"
+        | "DisassociateAdditionalCertificatesWithListener"
+        | "StartListener"
+        | "UpdateListenerAttribute" => {
             if pairs.action() == "StartListener" {
                 fields.insert("ListenerStatus".to_owned(), json!("Running"));
             }
@@ -79,11 +85,53 @@ fn fields(world: &World, pairs: AcsPairs<'_>) -> Result<Map<String, Value>, Refu
     let mut fields = Map::new();
     for (name, value) in pairs.all().filter(|(it, _)| !NO_FIELDS.contains(it)) {
         match name.split_once('.') {
+            None if name == "ProxyProtocolV2Config" => _ = fields.insert(name.to_owned(), proxy_fields(value)?),
             None => _ = fields.insert(name.to_owned(), json!(value)),
             Some((list, _)) => _ = fields.insert(list.to_owned(), json!(pairs.list(list))),
         }
     }
     Ok(fields)
+}
+
+/// The members of a text in JSON, which are flags.
+fn proxy_fields(text: &str) -> Result<Value, Refused> {
+    const MEMBERS: [&str; 3] = ["Ppv2PrivateLinkEpIdEnabled", "Ppv2PrivateLinkEpsIdEnabled", "Ppv2VpcIdEnabled"];
+    let read: Value = serde_json::from_str(text).unwrap_or_default();
+    let is_right = |(name, value): (&String, &Value)| MEMBERS.contains(&name.as_str()) && value.is_boolean();
+    match read.as_object().is_some_and(|it| it.iter().all(is_right)) {
+        true => Ok(read),
+        false => Err(bad("ProxyProtocolV2Config", text)),
+    }
+}
+
+/// The further certificates of a listener that has these, after a request about some of them.
+fn further_certificates(own: &Value, pairs: AcsPairs<'_>) -> Result<Value, Refused> {
+    let ids = pairs.list("AdditionalCertificateIds");
+    let mut all: Vec<Value> = own.as_array().cloned().unwrap_or_default();
+    let is_added = pairs.action().starts_with("Associate");
+    if !(1..=15).contains(&ids.len()) || ids.iter().any(|id| all.iter().any(|it| it == *id) == is_added) {
+        return Err(bad("AdditionalCertificateIds", &ids.join(",")));
+    }
+    if is_added {
+        all.extend(ids.into_iter().map(Value::from));
+    } else {
+        all.retain(|it| !ids.iter().any(|id| it == *id));
+    }
+    Ok(json!(all))
+}
+
+fn certificates(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, Refused> {
+    let id = pairs.needed("ListenerId")?;
+    let unknown = || refused(404, "ResourceNotFound.listener", "The specified resource listener is not found.");
+    let listener = world.network_listeners.get(id).ok_or_else(unknown)?;
+    let of = |name: &str, is_own: bool| {
+        let all = listener[name].as_array().into_iter().flatten();
+        let shown = move |it: &Value| json!({ "CertificateId": it, "CertificateType": "Server", "IsDefault": is_own, "Status": "Associated" });
+        all.map(shown).collect::<Vec<_>>()
+    };
+    let all = [of("CertificateIds", true), of("AdditionalCertificateIds", false)].concat();
+    world.count_read(id);
+    Ok(listing::plain("Certificates", listing::by_token(pairs, all, "MaxResults", (20, 100))?))
 }
 
 fn create(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, Refused> {

@@ -20,6 +20,14 @@ pub(super) fn answer(world: &World, pairs: AcsPairs<'_>) -> Result<Answer, Refus
             shown["VSwitchIds"] = json!({ "VSwitchId": ids(&world.switches) });
             Ok(Answer::ok(&shown))
         }
+        // Those that a test has bound to a Classic Load Balancer.
+        "DescribeEipAddresses" => {
+            pairs.word("AssociatedInstanceType", &["SlbInstance"])?;
+            let balancer = world.balancers.get(pairs.needed("AssociatedInstanceId")?);
+            let bound = balancer.and_then(|it| it["ElasticAddress"].as_str());
+            let shown = |it: &str| json!({ "IpAddress": it, "InstanceType": "SlbInstance", "Status": "InUse" });
+            paged(pairs, "EipAddresses", "EipAddress", bound.map(shown).into_iter().collect())
+        }
         "DescribeVSwitches" => {
             let shown = |(id, it): (&str, &Value)| {
                 let mut shown = it.clone();

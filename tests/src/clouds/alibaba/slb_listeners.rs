@@ -116,6 +116,26 @@ fn written(world: &World, balancer: &str, pairs: AcsPairs<'_>) -> Result<Map<Str
     Ok(fields)
 }
 
+/// A listener with the fields of its sticky sessions: with them it needs what says of their cookie, and without them it has none.
+fn sticky(mut listener: Value) -> Result<Value, Refused> {
+    let needed = match (text(&listener, "StickySession"), text(&listener, "StickySessionType")) {
+        ("on", "insert") => "CookieTimeout",
+        ("on", "server") => "Cookie",
+        ("on", _) => return Err(missing("StickySessionType")),
+        _ => "",
+    };
+    if !needed.is_empty() && text(&listener, needed).is_empty() {
+        return Err(missing(needed));
+    }
+    let all = ["StickySessionType", "CookieTimeout", "Cookie"];
+    for name in all.iter().filter(|it| **it != needed && (needed.is_empty() || **it != "StickySessionType")) {
+        if let Some(fields) = listener.as_object_mut() {
+            fields.remove(*name);
+        }
+    }
+    Ok(listener)
+}
+
 fn create(world: &mut World, balancer: &str, port: i64, protocol: &str, pairs: AcsPairs<'_>) -> Result<(), Refused> {
     let is_udp = protocol == "udp";
     let taken = world
@@ -137,7 +157,7 @@ fn create(world: &mut World, balancer: &str, port: i64, protocol: &str, pairs: A
         pairs.needed("ServerCertificateId")?;
     }
     let listener = json!({ "LoadBalancerId": balancer, "ListenerProtocol": protocol, "Status": "stopped" });
-    world.put_listener(listing::with(listener, &Value::Object(fields)));
+    world.put_listener(sticky(listing::with(listener, &Value::Object(fields)))?);
     Ok(())
 }
 
@@ -179,7 +199,7 @@ fn change(world: &mut World, balancer: &str, port: i64, protocol: &str, pairs: A
     }
     let fields = written(world, balancer, pairs)?;
     if let Some(listener) = world.listeners.get_mut(&id) {
-        *listener = listing::with(listener.take(), &Value::Object(fields));
+        *listener = sticky(listing::with(listener.clone(), &Value::Object(fields)))?;
     }
     Ok(())
 }

@@ -30,6 +30,8 @@ pub(super) struct FakeSlb {
     pub(super) refused_with: &'static str,
     /// Whether a load balancer by its id shows no listener.
     pub(super) hides_listeners: bool,
+    /// The elastic address that is bound to each load balancer.
+    pub(super) elastic: Option<&'static str>,
 }
 
 impl Default for FakeSlb {
@@ -47,6 +49,7 @@ impl Default for FakeSlb {
             refused_at: Vec::new(),
             refused_with: "InvalidParameter",
             hides_listeners: false,
+            elastic: None,
         }
     }
 }
@@ -54,6 +57,21 @@ impl Default for FakeSlb {
 /// The tags of a request, as the API shows them.
 fn tags(pairs: &Pairs) -> Vec<Value> {
     members(pairs, "Tag").iter().map(|it| json!({ "TagKey": it["Key"], "TagValue": it["Value"] })).collect()
+}
+
+/// Sticky sessions need what says of their cookie, and without them nothing of it is kept.
+fn settle_cookies(listener: &mut Value) {
+    if listener["StickySession"] != "on" {
+        ["StickySessionType", "Cookie", "CookieTimeout"].iter().for_each(|it| listener[*it] = Value::Null);
+        return;
+    }
+    let needed = match listener["StickySessionType"].as_str() {
+        Some("insert") => "CookieTimeout",
+        Some("server") => "Cookie",
+        other => panic!("{other:?}"),
+    };
+    assert!(listener[needed].is_string(), "{listener}");
+    ["Cookie", "CookieTimeout"].iter().filter(|it| **it != needed).for_each(|it| listener[*it] = Value::Null);
 }
 
 impl FakeSlb {
@@ -256,6 +274,7 @@ impl FakeSlb {
             for (name, value) in pairs.iter().filter(|(it, _)| *it != "ListenerPort" && *it != "LoadBalancerId") {
                 listener[name.replace("healthCheck", "HealthCheck")] = value.clone();
             }
+            settle_cookies(&mut listener);
             listeners.push(listener);
         } else if let Some(protocol) = set {
             let Some(at) = at(&protocol) else { return refusal(400, "ListenerNotFound") };
@@ -266,6 +285,7 @@ impl FakeSlb {
             {
                 listeners[at][name] = value.clone();
             }
+            settle_cookies(&mut listeners[at]);
         } else if action == "StartLoadBalancerListener" {
             let Some(at) = at(&said) else { return refusal(400, "ListenerNotFound") };
             listeners[at]["Status"] = "running".into();
@@ -311,6 +331,12 @@ impl FakeCloud for FakeSlb {
         // A Service without a memo may have a Network Load Balancer: its list is read, too.
         if (&*request.endpoint, action) == ("nlb", "ListLoadBalancers") {
             return reply(200, json!({ "LoadBalancers": [], "NextToken": "" }));
+        }
+        if action == "DescribeEipAddresses" {
+            assert_eq!(text(&pairs, "AssociatedInstanceType"), "SlbInstance");
+            assert!(self.balancers.get(text(&pairs, "AssociatedInstanceId")).is_some());
+            let bound: Vec<Value> = self.elastic.iter().map(|it| json!({ "IpAddress": it })).collect();
+            return reply(200, json!({ "EipAddresses": { "EipAddress": bound } }));
         }
         assert_eq!(request.endpoint, "slb");
         if let Some(at) = self.busy_at.iter().position(|it| *it == action) {

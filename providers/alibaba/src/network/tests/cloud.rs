@@ -85,8 +85,14 @@ fn page(field: &str, shown: &[Value], pairs: &Pairs) -> Response {
 
 /// A body with the parameters of these names, as numbers, flags and texts.
 fn put(body: &mut Value, pairs: &Pairs, names: &[&str]) {
+    // A list that is written takes the place of what stood there.
+    let mut cleared = "";
     for (name, value) in pairs.iter().filter(|(name, _)| names.iter().any(|it| name.split('.').next() == Some(it))) {
         let word = value.as_str().unwrap();
+        if name == "ProxyProtocolV2Config" {
+            body[name] = serde_json::from_str(word).unwrap();
+            continue;
+        }
         let value = match (word, word.parse::<u64>()) {
             ("true", _) => true.into(),
             ("false", _) => false.into(),
@@ -98,8 +104,8 @@ fn put(body: &mut Value, pairs: &Pairs, names: &[&str]) {
             [name] => body[name] = value,
             ["HealthCheckConfig", name] => body["HealthCheck"][name] = value,
             [list, _] => {
-                if body[list].is_null() {
-                    body[list] = json!([]);
+                if body[list].is_null() || list != cleared {
+                    (body[list], cleared) = (json!([]), list);
                 }
                 body[list].as_array_mut().unwrap().push(value);
             }
@@ -133,7 +139,6 @@ impl FakeNlb {
         shown["LoadBalancerName"] = it.name.as_str().into();
         shown["DNSName"] = format!("{id}.cn-hangzhou.nlb.aliyuncs.example").into();
         shown["LoadBalancerStatus"] = status.into();
-        shown["AddressIpVersion"] = "Ipv4".into();
         shown
     }
 
@@ -145,6 +150,7 @@ impl FakeNlb {
         let body = json!({
             "Tags": members(pairs, "Tag"), "ZoneMappings": members(pairs, "ZoneMappings"), "SecurityGroupIds": [], "IsNew": true,
             "AddressType": text(pairs, "AddressType"), "CrossZoneEnabled": true,
+            "AddressIpVersion": pairs.get("AddressIpVersion").cloned().unwrap_or_else(|| "Ipv4".into()),
             "DeletionProtectionConfig": { "Enabled": text(pairs, "DeletionProtectionConfig.Enabled") == "true" },
             "ModificationProtectionConfig": { "Status": text(pairs, "ModificationProtectionConfig.Status") },
         });
@@ -204,8 +210,21 @@ impl FakeNlb {
         let body = &mut self.balancers.get_mut(&id).unwrap().body;
         body["IsNew"] = false.into();
         let ids = pairs.iter().filter(|(name, _)| name.starts_with("SecurityGroupIds.")).map(|(_, it)| it.clone());
+        match action {
+            "EnableLoadBalancerIpv6Internet" => body["Ipv6AddressType"] = "Internet".into(),
+            "DisableLoadBalancerIpv6Internet" => body["Ipv6AddressType"] = "Intranet".into(),
+            "AttachCommonBandwidthPackageToLoadBalancer" => {
+                assert!(body["BandwidthPackageId"].is_null(), "it is in one at a time");
+                body["BandwidthPackageId"] = pairs["BandwidthPackageId"].clone();
+            }
+            "DetachCommonBandwidthPackageFromLoadBalancer" => {
+                assert_eq!(body["BandwidthPackageId"].take(), pairs["BandwidthPackageId"]);
+            }
+            _ => {}
+        }
         let groups = body["SecurityGroupIds"].as_array_mut().unwrap();
         match action {
+            action if action.contains("Ipv6") || action.contains("BandwidthPackage") => {}
             "DeleteLoadBalancer" => self.take_away(&id),
             "LoadBalancerJoinSecurityGroup" if is_late => {
                 self.joining.push((answer["JobId"].as_str().unwrap().to_owned(), id, ids.collect()));
@@ -254,12 +273,30 @@ impl FakeNlb {
         let id = text(pairs, "ListenerId").to_owned();
         let Some(it) = self.listeners.get(&id) else { return refusal(404, "ResourceNotFound.listener") };
         assert!(self.balancers.get(it.body["LoadBalancerId"].as_str().unwrap()).is_some());
+        if action == "ListListenerCertificates" {
+            let further = it.body["Further"].as_array().into_iter().flatten().map(|it| (it, false));
+            let own = it.body["CertificateIds"].as_array().into_iter().flatten().map(|it| (it, true));
+            let shown = own.chain(further).map(|(id, is_own)| json!({ "CertificateId": id, "IsDefault": is_own }));
+            return page("Certificates", &shown.collect::<Vec<_>>(), pairs);
+        }
         if self.jobs.is_busy(&id, moment) {
             return refusal(400, "IncorrectStatus.listener");
         }
         let (answer, goes) = self.job(action, &id, moment);
         match action {
             _ if !goes => {}
+            action if action.ends_with("AdditionalCertificatesWithListener") => {
+                let ids: Vec<Value> =
+                    pairs.iter().filter(|(it, _)| it.starts_with("AdditionalCert")).map(|(_, it)| it.clone()).collect();
+                assert!((1..=15).contains(&ids.len()));
+                let own = &mut self.listeners.get_mut(&id).unwrap().body["Further"];
+                let mut all = own.as_array().cloned().unwrap_or_default();
+                match action.starts_with("Associate") {
+                    true => all.extend(ids),
+                    false => all.retain(|it| !ids.contains(it)),
+                }
+                *own = all.into();
+            }
             "DeleteListener" => _ = self.listeners.remove(&id),
             "UpdateListenerAttribute" => put(&mut self.listeners.get_mut(&id).unwrap().body, pairs, &LISTENING),
             "StartListener" => self.listeners.get_mut(&id).unwrap().body["ListenerStatus"] = "Running".into(),
@@ -330,7 +367,7 @@ impl FakeNlb {
 }
 
 /// The parameters of listeners, and of groups.
-const LISTENING: [&str; 13] = [
+const LISTENING: [&str; 14] = [
     "ListenerPort",
     "ListenerProtocol",
     "ListenerDescription",
@@ -338,6 +375,7 @@ const LISTENING: [&str; 13] = [
     "IdleTimeout",
     "Cps",
     "ProxyProtocolEnabled",
+    "ProxyProtocolV2Config",
     "CertificateIds",
     "SecurityPolicyId",
     "CaEnabled",

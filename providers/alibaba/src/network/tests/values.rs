@@ -1,0 +1,161 @@
+//! Values of annotations of Network Load Balancers: what they become at the cloud, and what becomes of a change.
+
+use super::*;
+
+/// The Service with this value of an annotation, in place of another.
+fn set(service: LoadBalancer, name: &str, value: &str) -> LoadBalancer {
+    let key = format!("{PREFIX}{name}");
+    let annotations = service.annotations.iter().filter(|(it, _)| *it != key).cloned().collect();
+    LoadBalancer { annotations, ..service }.with_annotation(key, value)
+}
+
+/// The writes of a Service whose annotation has each of these values, one after the other.
+fn written(played: &Played<FakeNlb>, service: &mut LoadBalancer, name: &str, values: &[&str]) -> Vec<Vec<String>> {
+    let step = |value: &&str| {
+        *service = set(service.clone(), name, value);
+        let sent = played.settle(service);
+        assert_eq!(writes(&played.settle(service)), [""; 0], "{name} {value}");
+        writes(&sent).into_iter().map(str::to_owned).collect()
+    };
+    values.iter().map(step).collect()
+}
+
+#[test]
+fn security_groups_of_ones_own_go_by_an_empty_list() {
+    let played = Played::new(FakeNlb::default());
+    let mut service = service();
+    played.settle(&mut service);
+    let (join, leave) = ("LoadBalancerJoinSecurityGroup", "LoadBalancerLeaveSecurityGroup");
+    let steps = written(&played, &mut service, "security-group-ids", &["sg-a,sg-b", "sg-b", ""]);
+    assert_eq!(steps, [vec![join], vec![leave], vec![leave]]);
+    assert_eq!(only(&played, "load balancer")["SecurityGroupIds"], json!([]));
+    let _ = written(&played, &mut service, "security-group-ids", &["sg-a"]);
+    service.annotations.retain(|(key, _)| !key.ends_with("security-group-ids"));
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0], "without the annotation they stay");
+    // The group of its ranges is no group of one's own.
+    service.source_ranges = vec!["10.0.0.0/8".to_owned()];
+    let _ = written(&played, &mut service, "security-group-ids", &[""]);
+    assert_eq!(only(&played, "load balancer")["SecurityGroupIds"], json!(["sg-1"]));
+}
+
+#[test]
+fn bandwidth_packages_are_changed_and_let_go() {
+    let played = Played::new(FakeNlb::default());
+    let mut service = service();
+    played.settle(&mut service);
+    let (attach, detach) =
+        ("AttachCommonBandwidthPackageToLoadBalancer", "DetachCommonBandwidthPackageFromLoadBalancer");
+    let steps = written(&played, &mut service, "bandwidth-package-id", &["cbwp-1", "cbwp-2", ""]);
+    assert_eq!(steps, [vec![attach], vec![detach, attach], vec![detach]]);
+}
+
+#[test]
+fn addresses_of_ipv6_are_opened_and_closed() {
+    let played = Played::new(FakeNlb::default());
+    let mut service = annotated("ip-version", "dualstack");
+    played.settle(&mut service);
+    let steps = written(&played, &mut service, "ipv6-address-type", &["Internet", "intranet"]);
+    assert_eq!(steps, [["EnableLoadBalancerIpv6Internet"], ["DisableLoadBalancerIpv6Internet"]]);
+    let plain = Played::new(FakeNlb::default());
+    plain.settle(&mut annotated("ipv6-address-type", "internet"));
+    assert_eq!(plain.reasons(), ["ServiceFieldsIgnored"], "it has no address of IPv6");
+}
+
+#[test]
+fn further_certificates_come_and_go() {
+    let played = Played::new(FakeNlb::default());
+    let mut service = set(annotated("protocol-port", "tcpssl:80"), "cert-id", "c1");
+    service = set(service, "additional-cert-ids", "c2,c3");
+    let sent = played.settle(&mut service);
+    let (add, remove) =
+        ("AssociateAdditionalCertificatesWithListener", "DisassociateAdditionalCertificatesWithListener");
+    assert_eq!(writes(&sent).iter().filter(|it| it.contains("Certificates")).collect::<Vec<_>>(), [&add]);
+    assert_eq!(only(&played, "listener")["Further"], json!(["c2", "c3"]));
+    let many: Vec<String> = (3..20).map(|it| format!("c{it}")).collect();
+    let steps = written(&played, &mut service, "additional-cert-ids", &[&many.join(","), ""]);
+    assert_eq!(steps, [vec![add, add, remove], vec![remove, remove]], "fifteen a request");
+    assert_eq!(only(&played, "listener")["Further"], json!([]));
+    let _ = written(&played, &mut service, "additional-cert-ids", &["c2"]);
+    service.annotations.retain(|(key, _)| !key.ends_with("additional-cert-ids"));
+    assert!(!actions(&played.settle(&mut service)).contains(&"ListListenerCertificates"), "they stay as they are");
+    assert_eq!(only(&played, "listener")["Further"], json!(["c2"]));
+}
+
+#[test]
+fn fields_of_the_proxy_protocol_are_one_parameter() {
+    let played = Played::new(FakeNlb::default());
+    let mut service = set(annotated("proxy-protocol", "on"), "ppv2-pvl-vpc-id-enabled", "on");
+    played.settle(&mut service);
+    let flags = |endpoint: bool, service: bool, network: bool| json!({ "Ppv2PrivateLinkEpIdEnabled": endpoint, "Ppv2PrivateLinkEpsIdEnabled": service, "Ppv2VpcIdEnabled": network });
+    assert_eq!(only(&played, "listener")["ProxyProtocolV2Config"], flags(false, false, true));
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
+    let update = vec!["UpdateListenerAttribute"];
+    assert_eq!(
+        written(&played, &mut service, "ppv2-pvl-ep-id-enabled", &["on", "off"]),
+        [update.clone(), update.clone()]
+    );
+    assert_eq!(written(&played, &mut service, "ppv2-pvl-eps-id-enabled", &["On"]), [update]);
+    assert_eq!(only(&played, "listener")["ProxyProtocolV2Config"], flags(false, true, true));
+    let plain = Played::new(FakeNlb::default());
+    plain.settle(&mut annotated("ppv2-pvl-ep-id-enabled", "on"));
+    assert!(only(&plain, "listener")["ProxyProtocolV2Config"].is_null());
+    assert_eq!(plain.reasons(), ["ServiceFieldsIgnored"], "nothing is told by a protocol that is off");
+}
+
+#[test]
+fn values_that_the_vendor_serves_are_served() {
+    let udp = |service: LoadBalancer| LoadBalancer { ports: vec![Port::new(Protocol::Udp, 53, 30_053)], ..service };
+    let long = format!("n{}", "1".repeat(127));
+    for service in [
+        annotated("server-group-type", "Instance"),
+        annotated("name", &long),
+        annotated("address-type", "Intranet"),
+        annotated("cross-zone-enabled", "ON"),
+        udp(annotated("health-check-type", "udp")),
+        annotated("health-check-type", "udp"),
+    ] {
+        let played = Played::new(FakeNlb::default());
+        let mut service = service;
+        played.settle(&mut service);
+        assert_eq!(writes(&played.settle(&mut service)), [""; 0], "{:?}", service.annotations);
+    }
+    let played = Played::new(FakeNlb::default());
+    let mut service = set(set(annotated("protocol-port", "tcpssl:80"), "cert-id", "c1"), "cacert", "on");
+    service = set(service, "cacert-id", "ca-1,ca-2");
+    played.settle(&mut service);
+    assert_eq!(only(&played, "listener")["CaCertificateIds"], json!(["ca-1", "ca-2"]));
+    let check = Played::new(FakeNlb::default());
+    check.settle(&mut udp(annotated("health-check-type", "udp")));
+    assert_eq!(only(&check, "server group")["HealthCheck"]["HealthCheckType"], "UDP");
+    for (name, value) in [
+        ("server-group-type", "ip"),
+        ("name", "n"),
+        ("name", &*format!("{long}1")),
+        ("bandwidth-package-id", "*"),
+        ("ipv6-address-type", "both"),
+        ("additional-cert-ids", "c1,,c2"),
+        ("ppv2-pvl-ep-id-enabled", "yes"),
+        ("listener-port-range", "1000-2000:80"),
+    ] {
+        let played = Played::new(FakeNlb::default());
+        let mut service = set(annotated("protocol-port", "tcpssl:80"), "cert-id", "c1");
+        service = set(service, name, value);
+        let refused = (0..3).any(|_| match played.call(&mut service) {
+            Err(Error::Invalid(why)) => why.contains(name),
+            Ok(Progress::Failed(it)) => it.error.why().contains(name),
+            _ => false,
+        });
+        assert!(refused && writes(&played.host.sent()).is_empty(), "{name} {value}");
+    }
+}
+
+#[test]
+fn a_service_with_the_type_nlb_has_a_network_load_balancer() {
+    let played = Played::new(FakeNlb::default());
+    let mut service = LoadBalancer { load_balancer_class: None, ..annotated("type", "nlb") };
+    played.settle(&mut service);
+    assert_eq!(service.memo.as_deref(), Some("nlb-1"));
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
+    assert_eq!(delete(&played, &mut service), Deletion::Done);
+    assert_eq!(count(&played), 0);
+}
