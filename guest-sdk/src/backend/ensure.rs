@@ -29,8 +29,8 @@ pub fn ensure<B: Backend>(backend: &B) -> Result<Progress> {
     }
 }
 
-/// There is no memo, or nothing was found that has the name which the cloud calls taken (`is_taken`): either a load balancer is adopted, or a creation is
-/// announced. Nothing is written.
+/// There is no memo, or nothing was found that has the name which the cloud calls taken (`is_taken`): either a load balancer is adopted,
+/// or a creation is announced. Nothing is written.
 fn begin<B: Backend>(backend: &B, is_taken: bool) -> Result<Progress> {
     let Some(key) = B::CLAIM else { return announce(backend, is_taken) };
     let Some(id) = Annotations::of(backend.service()).read(key)? else { return announce(backend, is_taken) };

@@ -311,7 +311,7 @@ async fn ibms_own_client_reads_what_a_cluster_stands_on() {
     let metadata = async |older| IbmMetadata::start(Arc::clone(served.simulator.iam()), older).await;
     let (newer, older) = (metadata(false).await, metadata(true).await);
     let files = Folder::new();
-    // The client sends a line end, too.
+    // The client sends the whole file.
     let token = files.write("cr-token", served.simulator.iam().token_of_pod(600));
     for arguments in [
         &[&*served.url, API_KEY][..],
