@@ -21,6 +21,8 @@ alibaba=(--set "settings.region=cn-hangzhou,settings.vpc=VPC-OF-THE-CLUSTER"
 	--set "credentials.alibaba.providerArn=acs:ram::ACCOUNT-ID:oidc-provider/NAME-OF-THE-PROVIDER")
 aws=(--set "settings.region=eu-central-1,settings.vpc=VPC-OF-THE-CLUSTER,settings.clusterID=ID-OF-THE-CLUSTER"
 	--set "credentials.aws.roleArn=ARN-OF-THE-ROLE")
+aws_ebs=(--set "settings.region=eu-central-1,settings.vpc=VPC-OF-THE-CLUSTER,settings.clusterID=ID-OF-THE-CLUSTER"
+	--set "credentials.aws.roleArn=ARN-OF-THE-ROLE-FOR-VOLUMES")
 azure=(--set "settings.subscriptionId=ID-OF-THE-SUBSCRIPTION,settings.resourceGroup=NAME-OF-THE-RESOURCE-GROUP"
 	--set "settings.location=westeurope,settings.vnetName=NAME-OF-THE-NETWORK,settings.subnetName=NAME-OF-THE-SUBNET"
 	--set "settings.securityGroupName=NAME-OF-THE-SECURITY-GROUP"
@@ -62,10 +64,11 @@ hetzner=(--set provider=hetzner "${of_config_map[@]}" --set "credentials.token=R
 keys=(--set "credentials.aws.source=sharedFile"
 	--set "credentials.aws.accessKeyId=REPLACE-WITH-YOUR-KEY-ID,credentials.aws.secretAccessKey=REPLACE-WITH-YOUR-SECRET-KEY")
 
-for cloud in digitalocean hetzner alibaba aws azure gcp ibm openstack; do
+for cloud in digitalocean hetzner alibaba aws aws-ebs azure gcp ibm openstack; do
 	flags=(--set "provider=$cloud,digests.$cloud=sha256:$place")
 	[ "$cloud" != alibaba ] || flags+=("${alibaba[@]}")
 	[ "$cloud" != aws ] || flags+=("${aws[@]}")
+	[ "$cloud" != aws-ebs ] || flags+=("${aws_ebs[@]}")
 	[ "$cloud" != azure ] || flags+=("${azure[@]}")
 	[ "$cloud" != gcp ] || flags+=("${gcp[@]}")
 	[ "$cloud" != ibm ] || flags+=("${ibm[@]}")

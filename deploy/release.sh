@@ -96,7 +96,7 @@ fi
 pack_roles() { # folder
 	local LC_ALL=C
 	tar --owner=0 --group=0 --numeric-owner --mode=644 --mtime=@0 --format=ustar -cf "$1/$roles" \
-		deploy/*/{policy,trust,role}.json deploy/*/role.yaml deploy/*/access-rules.json
+		deploy/*/{policy,volumes-policy,trust,role}.json deploy/*/role.yaml deploy/*/access-rules.json
 }
 if [ "$what" = roles ]; then
 	mkdir -p "$out"
@@ -198,11 +198,14 @@ need_target wasm32-wasip2
 # The last flags are those of .cargo/config.toml.
 CARGO_ENCODED_RUSTFLAGS+="$separator-Clink-arg=--compress-relocations$separator--cfg=sha2_backend_soft=\"compact\"" \
 	"$cargo" build --locked --profile guest --target wasm32-wasip2 --target-dir target --lib "${packages[@]}"
-built=("${providers[@]/#/target/wasm32-wasip2/guest/}")
+# Cargo writes the name of a library with underscores.
+built=("${providers[@]//-/_}")
+built=("${built[@]/#/target/wasm32-wasip2/guest/}")
 built=("${built[@]/%/.wasm}")
 env -u CARGO_ENCODED_RUSTFLAGS "$cargo" run --locked --quiet --target-dir target -p strip-module -- \
 	"${built[@]}" "$unfinished"
 for provider in "${providers[@]}"; do
+	[[ $provider != *-* ]] || mv "$unfinished/${provider//-/_}.wasm" "$unfinished/$provider.wasm"
 	bytes=$(wc -c <"$unfinished/$provider.wasm")
 	[ "$bytes" -le $((600 << 10)) ] ||
 		fail "$provider.wasm has $bytes bytes, and a module has at most 600 KiB" 'look at what costs, by the names of functions'

@@ -6,6 +6,7 @@ What an answer says is written here by hand, in the official SDK's names. Its XM
 part of the SDK; the SDK's parser then has to read the same out of it.
 """
 
+import datetime
 import json
 import pathlib
 
@@ -21,6 +22,7 @@ INSTANCE = {
     "InstanceId": "i-0123456789abcdef0",
     "State": {"Code": 16, "Name": "running"},
     "InstanceType": "p5.48xlarge",
+    "BlockDeviceMappings": [{"DeviceName": "/dev/xvda", "Ebs": {"VolumeId": "vol-0", "Status": "attached"}}],
     "PrivateDnsName": "ip-10-0-0-1.ec2.internal",
     "PublicDnsName": "ec2-3-3-3-3.compute-1.amazonaws.com",
     "PrivateIpAddress": "10.0.0.1",
@@ -157,7 +159,45 @@ ANSWERS = [
     (
         "volumes",
         "DescribeVolumes",
-        {"Volumes": [{"VolumeId": "vol-1", "AvailabilityZone": "us-east-1b", "Size": 8, "State": "in-use"}]},
+        {
+            "Volumes": [
+                {
+                    "VolumeId": "vol-1",
+                    "AvailabilityZone": "us-east-1b",
+                    "Size": 8,
+                    "State": "in-use",
+                    "Attachments": [
+                        {
+                            "VolumeId": "vol-1",
+                            "InstanceId": "i-1",
+                            "Device": "/dev/xvdaa",
+                            "State": "attaching",
+                            "AttachTime": datetime.datetime(2026, 8, 20, 9, 30, 12, tzinfo=datetime.UTC),
+                        }
+                    ],
+                    "Tags": [{"Key": "CSIVolumeName", "Value": "pvc-1"}, {"Key": "Name", "Value": "a & b"}],
+                }
+            ]
+        },
+    ),
+    (
+        "volume-changes",
+        "DescribeVolumesModifications",
+        {
+            "VolumesModifications": [
+                {
+                    "VolumeId": "vol-1",
+                    "ModificationState": "failed",
+                    "StatusMessage": "no room",
+                    "StartTime": datetime.datetime(2026, 8, 20, 9, 30, 12, tzinfo=datetime.UTC),
+                },
+                {
+                    "VolumeId": "vol-1",
+                    "ModificationState": "optimizing",
+                    "StartTime": datetime.datetime(2026, 8, 20, 10, 30, 12, tzinfo=datetime.UTC),
+                },
+            ]
+        },
     ),
     (
         "subnets",

@@ -1,5 +1,5 @@
-"""Records the requests that the official SDK sends for the calls that the AWS provider makes: requests.json, and those of classic_calls.py:
-requests-classic.json.
+"""Records the requests that the official SDK sends for the calls that the AWS provider makes: requests.json, those of classic_calls.py:
+requests-classic.json, and those of volume_calls.py: requests-volumes.json.
 
     target/moto/bin/python tests/aws/record.py
 
@@ -16,6 +16,7 @@ from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 
 import classic_calls
+import volume_calls
 
 CLUSTER = {"Name": "tag-key", "Values": ["kubernetes.io/cluster/prod"]}
 ALIVE = {"Name": "instance-state-name", "Values": ["pending", "running", "shutting-down", "stopping", "stopped"]}
@@ -217,6 +218,7 @@ def write(name, calls):
 def main():
     write("requests.json", CALLS)
     write("requests-classic.json", classic_calls.CALLS)
+    write("requests-volumes.json", volume_calls.CALLS)
 
 
 main()

@@ -35,6 +35,9 @@ pub const ALIBABA: &str = env!("GUEST_ALIBABA");
 /// The provider for AWS.
 pub const AWS: &str = env!("GUEST_AWS");
 
+/// The provider for volumes of AWS, as it is shipped.
+pub const AWS_EBS: &str = env!("GUEST_AWS_EBS");
+
 /// The provider for Azure, as it is shipped.
 pub const AZURE: &str = env!("GUEST_AZURE");
 
@@ -93,6 +96,7 @@ mod tests {
             VERSIONED,
             ALIBABA,
             AWS,
+            AWS_EBS,
             AZURE,
             DIGITALOCEAN,
             GCP,

@@ -2,8 +2,7 @@
 {{- define "aerostat.preset.aws" -}}
 {{- $settings := (include "aerostat.settings" . | fromYaml).settings }}
 {{- $region := $settings.region | default "" }}
-{{- $domain := ternary "amazonaws.com.cn" "amazonaws.com" (hasPrefix "cn-" $region) }}
-{{- $source := .Values.credentials.aws.source -}}
+{{- $domain := ternary "amazonaws.com.cn" "amazonaws.com" (hasPrefix "cn-" $region) -}}
 apiVersion: aerostat.dev/v1alpha1
 kind: CloudConfig
 provider:
@@ -334,6 +333,17 @@ endpoints:
         effect: detach
         only: [LoadBalancerName]
         where: { Instances.member.*.InstanceId: [i-*] }
+{{ include "aerostat.awsCredential" . }}
+    # Each target group, listener and rule of a load balancer is a request: so many for each port, and for each Service. Whole
+    # load balancers and security groups are made and deleted no more often than everywhere.
+    limits: { detachmentsPerChange: 10, updatesPerChange: 20 }
+# clusterNetworks: { pods: [192.0.2.0/24], nodes: [] }   where pods have public addresses: what providers never reach
+{{- end }}
+
+{{- /* Where the keys come from. */ -}}
+{{- define "aerostat.awsCredential" -}}
+{{- $region := .Values.settings.region | default "" }}
+{{- $source := .Values.credentials.aws.source -}}
 credentials:
   - name: aws
     sigv4:
@@ -347,8 +357,4 @@ credentials:
       {{ if ne $source "podIdentity" }}# {{ end }}podIdentity: { tokenFile: /etc/aerostat/aws-token }
       {{ if ne $source "sharedFile" }}# {{ end }}sharedFile: { file: /etc/aerostat/aws-credentials }
       {{ if ne $source "instanceMetadata" }}# {{ end }}instanceMetadata: {}
-    # Each target group, listener and rule of a load balancer is a request: so many for each port, and for each Service. Whole
-    # load balancers and security groups are made and deleted no more often than everywhere.
-    limits: { detachmentsPerChange: 10, updatesPerChange: 20 }
-# clusterNetworks: { pods: [192.0.2.0/24], nodes: [] }   where pods have public addresses: what providers never reach
 {{- end }}

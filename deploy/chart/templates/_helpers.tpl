@@ -10,9 +10,9 @@
 {{- end }}
 {{- end }}
 {{- if not $values.provider }}
-{{- fail "provider: no cloud is named. Next step: --set provider=digitalocean, hetzner, alibaba, aws, azure, gcp, ibm or openstack" }}
+{{- fail "provider: no cloud is named. Next step: --set provider=digitalocean, hetzner, alibaba, aws, azure, gcp, ibm or openstack, or aws-ebs beside aws" }}
 {{- end }}
-{{- if eq $values.provider "aws" }}
+{{- if has $values.provider (list "aws" "aws-ebs") }}
 {{- range list "region" "vpc" "clusterID" }}
 {{- if not (index $values.settings .) }}
 {{- fail (printf "settings.%s: nothing is there, and AWS's provider needs it. Next step: --set settings.%s=…" . .) }}
@@ -112,6 +112,9 @@
 {{- end }}
 {{- end }}
 {{- $runs := (include "aerostat.controllers" . | fromYaml).runs }}
+{{- if and (include "aerostat.suffix" .) (not $runs) }}
+{{- fail (printf "controllers: none is on, and the provider %s has nothing else to do. Next step: leave one on, or uninstall this release" $values.provider) }}
+{{- end }}
 {{- if and (include "aerostat.hasVolumes" .) (eq (toString (index $values.settings "volumes")) "false") }}
 {{- fail "settings.volumes: it is false, and a controller that works on volumes is on. Next step: leave it out, or switch the controller off" }}
 {{- end }}
@@ -139,11 +142,13 @@
 {{- end }}
 {{- end }}
 
-{{- /* What each cloud's provider is called, which controllers can run with it, and the settings and flags that it has anyhow. */ -}}
+{{- /* What each cloud's provider is called, which controllers can run with it, and the settings and flags that it has anyhow. One that is
+beside another one has volumes alone: they are on, and no other controller is. */ -}}
 {{- define "aerostat.presets" -}}
 {{- $all := dict
   "alibaba" (dict "name" "alicloud" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "aws" (dict "name" "aws" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
+  "aws-ebs" (dict "name" "aws-ebs" "beside" true "controllers" (list "volume-provisioner" "volume-attacher" "volume-expander") "settings" dict)
   "azure" (dict "name" "azure" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "digitalocean" (dict "name" "digitalocean" "controllers" (list "volume-provisioner" "volume-attacher" "volume-expander") "settings" dict)
   "gcp" (dict "name" "gce" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
@@ -156,6 +161,7 @@
 {{- /* A provider is always named, but where helm lint goes on after a failure. */ -}}
 {{- $preset := index $all (.Values.provider | default "digitalocean") }}
 {{- $everywhere := list "cloud-node-controller" "cloud-node-lifecycle-controller" "service-lb-controller" "node-ipam-controller" }}
+{{- if $preset.beside }}{{ $everywhere = list }}{{ end }}
 {{- set $preset "controllers" (concat $everywhere $preset.controllers) | toYaml }}
 {{- end }}
 
@@ -165,10 +171,11 @@
 {{- $runs := list }}
 {{- $off := list }}
 {{- $named := list }}
-{{- range (include "aerostat.presets" . | fromYaml).controllers }}
+{{- $preset := include "aerostat.presets" . | fromYaml }}
+{{- range $preset.controllers }}
 {{- $given := hasKey $values.controllers . | ternary (index $values.controllers .) "" | toString }}
 {{- $ofVolumes := has . (list "volume-provisioner" "volume-attacher" "volume-expander") }}
-{{- $optional := or $ofVolumes (has . (list "node-route-controller" "node-ipam-controller")) }}
+{{- $optional := or (and $ofVolumes (not $preset.beside)) (has . (list "node-route-controller" "node-ipam-controller")) }}
 {{- if or (eq $given "true") (and (ne $given "false") (not $optional)) }}
 {{- $runs = append $runs . }}
 {{- if $ofVolumes }}{{ $named = append $named . }}{{ end }}
@@ -176,7 +183,7 @@
 {{- $off = append $off . }}
 {{- end }}
 {{- end }}
-{{- dict "runs" $runs "off" $off "named" $named | toYaml }}
+{{- dict "runs" $runs "off" $off "named" $named "alone" ($preset.beside | default false) | toYaml }}
 {{- end }}
 
 {{- /* Whether the provider works on volumes: then it has the setting and the rules for them. */ -}}
@@ -192,7 +199,10 @@
 {{- $preset := (include "aerostat.presets" . | fromYaml).settings }}
 {{- $settings := dict }}
 {{- range $key, $value := $preset }}{{ $_ := set $settings $key $value }}{{ end }}
-{{- if include "aerostat.hasVolumes" . }}{{ $_ := set $settings "volumes" "true" }}{{ end }}
+{{- /* What has volumes alone has no switch for them. */ -}}
+{{- if and (include "aerostat.hasVolumes" .) (not (include "aerostat.presets" . | fromYaml).beside) }}
+{{- $_ := set $settings "volumes" "true" }}
+{{- end }}
 {{- range $key, $value := .Values.settings }}{{ $_ := set $settings $key (toString $value) }}{{ end }}
 {{- /* Hetzner builds in a location or in a network zone: a zone of the values takes the preset's place. */ -}}
 {{- if and (hasKey .Values.settings "loadBalancers.networkZone") (not (hasKey .Values.settings "loadBalancers.location")) }}
@@ -217,7 +227,7 @@
 {{- define "aerostat.loginSecret" -}}
 {{- $login := .Values.module.oci.login }}
 {{- if eq .Values.module.source "oci" }}
-{{- $login.existingSecret | default (ternary "aerostat-registry" "" (ne $login.dockerConfigJson "")) }}
+{{- $login.existingSecret | default (ternary (printf "%s-registry" (include "aerostat.name" .)) "" (ne $login.dockerConfigJson "")) }}
 {{- end }}
 {{- end }}
 
@@ -225,7 +235,7 @@
 {{- define "aerostat.registryConfigMap" -}}
 {{- $oci := .Values.module.oci }}
 {{- if eq .Values.module.source "oci" }}
-{{- $oci.signedBy.existingConfigMap | default (ternary "aerostat-registry" "" (or (ne $oci.ca "") (ne (len $oci.signedBy.keys) 0))) }}
+{{- $oci.signedBy.existingConfigMap | default (ternary (printf "%s-registry" (include "aerostat.name" .)) "" (or (ne $oci.ca "") (ne (len $oci.signedBy.keys) 0))) }}
 {{- end }}
 {{- end }}
 
@@ -320,4 +330,29 @@ module:
 {{- $digest := .Values.image.digest | default (ternary .Values.digests.image "" (not .Values.image.tag)) }}
 {{- printf "%s:%s" (.Values.image.repository | default .Values.registry) (.Values.image.tag | default .Chart.AppVersion) }}
 {{- if $digest }}@{{ $digest }}{{ end }}
+{{- end }}
+
+{{- /* What tells the names of two releases apart, of which one is beside the other. */ -}}
+{{- define "aerostat.suffix" -}}
+{{- if (include "aerostat.presets" . | fromYaml).beside }}{{ printf "-%s" .Values.provider }}{{ end }}
+{{- end }}
+
+{{- /* The name of the Deployment, and of what belongs to it. */ -}}
+{{- define "aerostat.name" -}}
+aerostat{{ include "aerostat.suffix" . }}
+{{- end }}
+
+{{- /* The name of the ServiceAccount, of its roles and of its Lease. */ -}}
+{{- define "aerostat.account" -}}
+cloud-controller-manager{{ include "aerostat.suffix" . }}
+{{- end }}
+
+{{- /* The name of the Secret with the credential. */ -}}
+{{- define "aerostat.secret" -}}
+{{- .Values.credentials.existingSecret | default (include "aerostat.name" .) }}
+{{- end }}
+
+{{- /* The port of /healthz and /metrics: two on the network of one node cannot share it. */ -}}
+{{- define "aerostat.port" -}}
+{{- .Values.port | default (ternary 10268 10258 (ne (include "aerostat.suffix" .) "")) | int }}
 {{- end }}

@@ -19,10 +19,10 @@ mod volumes;
 
 pub use crate::provider::Aws;
 
-use aerostat_sdk::{Description, Error, Provider, Result};
+use aerostat_sdk::{Description, Provider, Result};
+use aws_api::ClusterSettings;
 
-use crate::api::ec2::{self, vpcs};
-use crate::settings::ClusterMarks;
+use crate::api::ec2;
 
 aerostat_sdk::export!(Aws: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes);
 
@@ -41,6 +41,7 @@ impl Provider for Aws {
             .endpoint(endpoint::ec2(&own))
             .endpoint(endpoint::elb())
             .endpoint(endpoint::elbv2(&own))
+            .settings(aws_api::TABLE)
             .settings(settings::TABLE)
             .annotations(load_balancer::TABLE)
             .get_batch_size(GET_BATCH)
@@ -49,13 +50,7 @@ impl Provider for Aws {
 
     /// The account, by whom the VPC belongs to: a credential of another account does not see it.
     fn identity() -> Result<Option<String>> {
-        let ClusterMarks { region, vpc, .. } = ClusterMarks::read()?;
-        let owner = vpcs::owner(&vpc)?.ok_or_else(|| {
-            Error::denied(format_args!(
-                "the credential's account has no VPC {vpc} in {region}: it is another account, or setting vpc is wrong"
-            ))
-        })?;
-        Ok(Some(format!("account {owner}, region {region}, {vpc}")))
+        ClusterSettings::read()?.identity().map(Some)
     }
 }
 

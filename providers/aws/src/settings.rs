@@ -1,21 +1,15 @@
 //! The settings of the provider.
 
+use std::ops::Deref;
+
 use aerostat_sdk::allowed::{self, Allowed};
 use aerostat_sdk::form::{Bool, Custom, List, OneOf, Port};
-use aerostat_sdk::{Error, IpFamily, Result, settings};
+use aerostat_sdk::{IpFamily, Result, settings};
+use aws_api::{CLUSTER_ID, ClusterSettings, REGION, VPC, resource_id};
 
 aerostat_sdk::table! {
-    /// All of them.
+    /// All of them, but for those that say which cluster it is.
     pub(crate) const TABLE;
-    REGION: Custom<String> = ("region", Custom::slug("the name of a region such as eu-central-1"),
-        "The region of the cluster, also as the nodes' label says it.").required();
-    VPC: Custom<String> = ("vpc", Custom {
-        allowed: "the id of a VPC such as vpc-0123456789abcdef0", parse: |text| resource("vpc-", text) },
-        "The VPC of the cluster. It is also how another account's credential is noticed.").required();
-    CLUSTER_ID: Custom<String> = ("clusterID", Custom { allowed: "the cluster's id in its tags, of 1 to 100 characters",
-        parse: |text| (1..=100).contains(&text.len()).then(|| text.to_owned()) },
-        "What stands behind `kubernetes.io/cluster/` in the key of the tag that instances, subnets and route tables of the cluster \
-         have.").required();
     LEGACY_TAG: Bool = ("legacyClusterTag", Bool,
         "Whether the older tag `KubernetesCluster`, with the cluster's id for its value, marks instances and route tables too: one \
          more list each time.").default("false");
@@ -28,13 +22,13 @@ aerostat_sdk::table! {
         "Instances of which types get labels about their place in the network, by what their types begin with: it costs a request \
          for each hundred of them in a list. `none` asks for none.").default("hpc,p,trn");
     ROUTE_TABLE: Custom<String> = ("routeTable", Custom {
-        allowed: "the id of a route table such as rtb-0123456789abcdef0", parse: |text| resource("rtb-", text) },
+        allowed: "the id of a route table such as rtb-0123456789abcdef0", parse: |text| resource_id("rtb-", text) },
         "The route table that routes for pods are written into.").otherwise("the one in the VPC with the cluster's tag");
     KEEP_NODE_GROUPS: Bool = ("loadBalancers.disableSecurityGroupIngress", Bool,
         "Whether the security groups of nodes are left alone: whoever runs the cluster lets load balancers in.")
         .default("false");
     CLASSIC_GROUP: Custom<String> = ("loadBalancers.securityGroup", Custom {
-        allowed: "the id of a security group such as sg-0123456789abcdef0", parse: |text| resource("sg-", text) },
+        allowed: "the id of a security group such as sg-0123456789abcdef0", parse: |text| resource_id("sg-", text) },
         "The security group of all Classic Load Balancers. Its rules are not touched.")
         .otherwise("each gets one of its own");
     NETWORK_GROUPS: OneOf<NetworkGroups> = ("loadBalancers.nlbSecurityGroupMode", OneOf(&[
@@ -116,13 +110,6 @@ pub(crate) fn check() -> Result<()> {
     settings::read(&TOPOLOGY_TYPES).map(drop)
 }
 
-/// An id of EC2, with the beginning that its kind has.
-fn resource(prefix: &str, text: &str) -> Option<String> {
-    let rest = text.strip_prefix(prefix)?;
-    let is_id = !rest.is_empty() && rest.bytes().all(|it| it.is_ascii_alphanumeric());
-    is_id.then(|| text.to_owned())
-}
-
 fn type_beginning(text: &str) -> Option<String> {
     let is_word = !text.is_empty() && text.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'-'));
     is_word.then(|| text.to_owned())
@@ -131,15 +118,22 @@ fn type_beginning(text: &str) -> Option<String> {
 /// The marks of the cluster's own resources.
 #[derive(Clone, Debug)]
 pub(crate) struct ClusterMarks {
-    pub(crate) region: String,
-    pub(crate) vpc: String,
-    id: String,
+    cluster: ClusterSettings,
     pub(crate) has_legacy_tag: bool,
+}
+
+/// Beside the tag with its id: the cluster itself.
+impl Deref for ClusterMarks {
+    type Target = ClusterSettings;
+
+    fn deref(&self) -> &ClusterSettings {
+        &self.cluster
+    }
 }
 
 impl ClusterMarks {
     /// The key of the older tag, whose value is the cluster's id.
-    pub(crate) const LEGACY_TAG: &str = "KubernetesCluster";
+    pub(crate) const LEGACY_TAG: &str = ClusterSettings::LEGACY_TAG;
 
     /// The settings that the operator wrote.
     ///
@@ -147,44 +141,12 @@ impl ClusterMarks {
     ///
     /// `invalid`, naming the setting, its value and the allowed values.
     pub(crate) fn read() -> Result<Self> {
-        Ok(Self {
-            region: settings::get(&REGION)?,
-            vpc: settings::get(&VPC)?,
-            id: settings::get(&CLUSTER_ID)?,
-            has_legacy_tag: settings::get(&LEGACY_TAG)?,
-        })
-    }
-
-    /// The key of its tag.
-    pub(crate) fn tag(&self) -> String {
-        format!("kubernetes.io/cluster/{}", self.id)
-    }
-
-    /// Its id in tags.
-    pub(crate) fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// Refuses a zone of another region than the one in the settings, whose name it begins with: `us-east-1a`, and
-    /// `us-west-2-lax-1a` of a local zone. `what` says what is in the zone.
-    ///
-    /// # Errors
-    ///
-    /// `invalid`, naming the setting.
-    pub(crate) fn check_zone(&self, what: &str, zone: &str) -> Result<()> {
-        let rest = zone.strip_prefix(&*self.region).map(|it| it.strip_prefix('-').unwrap_or(it));
-        match rest.and_then(|it| it.chars().next()) {
-            Some(first) if first.is_ascii_alphabetic() => Ok(()),
-            _ => Err(Error::invalid(format_args!(
-                "{what} is in zone {zone}, which is not of region {}: correct setting {}",
-                self.region, REGION.name
-            ))),
-        }
+        Ok(Self { cluster: ClusterSettings::read()?, has_legacy_tag: settings::get(&LEGACY_TAG)? })
     }
 
     /// Whether a tag marks the cluster's own.
     pub(crate) fn owns(&self, key: &str, value: &str) -> bool {
-        key == self.tag() || (self.has_legacy_tag && key == Self::LEGACY_TAG && value == self.id)
+        key == self.tag() || (self.has_legacy_tag && key == Self::LEGACY_TAG && value == self.id())
     }
 }
 

@@ -10,8 +10,11 @@ mod lookup;
 mod places;
 mod recorded;
 
-use aerostat_sdk::testing::{Body, Host, Outcome, Request, Response, answer};
+use aerostat_sdk::testing::{Host, Outcome, Request, Response, answer};
 use aerostat_sdk::{Address, Instance, Instances, Node, Result};
+
+// With the settings that are required alone, authors of Services may name nothing but their own.
+pub(crate) use aws_api::testing::{action, filter, line, refused, required, value};
 
 use crate::Aws;
 
@@ -26,11 +29,6 @@ pub(crate) fn settings() -> Host {
     host.setting("loadBalancers.allowedHealthCheckPorts", "8080,30081")
 }
 
-/// Only the settings that are required: authors of Services may name nothing but their own.
-pub(crate) fn required() -> Host {
-    Host::new().setting("region", "us-east-1").setting("vpc", "vpc-1").setting("clusterID", "prod")
-}
-
 /// Things that authors of Services may name.
 const ALLOWED: [&str; 4] = [
     "loadBalancers.allowedSecurityGroups",
@@ -39,52 +37,12 @@ const ALLOWED: [&str; 4] = [
     "loadBalancers.allowedLogBuckets",
 ];
 
-/// The action of a request.
-pub(crate) fn action(request: &Request) -> &str {
-    value(request, "Action").unwrap()
-}
-
-/// The value of this name in a request's form.
-pub(crate) fn value<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
-    let Some(Body::Form(pairs)) = &request.body else { panic!("{request:?} has no form") };
-    pairs.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
-}
-
-/// The values of a filter; none, if a request has no such filter.
-pub(crate) fn filter<'a>(request: &'a Request, name: &str) -> Vec<&'a str> {
-    let Some(number) = (1..10).find(|it| value(request, &format!("Filter.{it}.Name")) == Some(name)) else {
-        return Vec::new();
-    };
-    (1..=200).map_while(|it| value(request, &format!("Filter.{number}.Value.{it}"))).collect()
-}
-
-/// A request as one line: "ec2 DescribeInstances", and its form without what every request has.
-pub(crate) fn line(request: &Request) -> String {
-    let Some(Body::Form(pairs)) = &request.body else { panic!("{request:?} has no form") };
-    let mut line = format!("{} {}", request.endpoint, action(request));
-    for (name, value) in pairs.iter().filter(|(name, _)| name != "Action" && name != "Version") {
-        line.push_str(&format!(" {name}={value}"));
-    }
-    line
-}
-
 /// The requests that were sent, a line each.
 pub(crate) fn sent(host: &Host) -> Vec<String> {
     host.bodies()
         .iter()
         .map(|it| it.split('&').filter(|it| !it.starts_with("Version=")).collect::<Vec<_>>().join(" "))
         .collect()
-}
-
-/// An error as EC2 writes it.
-pub(crate) fn refused(status: u16, code: &str) -> Outcome {
-    answer(
-        status,
-        format!(
-            "<Response><Errors><Error><Code>{code}</Code><Message>It is so.</Message></Error></Errors>\
-             <RequestID>r-1</RequestID></Response>"
-        ),
-    )
 }
 
 /// An answer of DescribeInstances with these instances, each a reservation of its own.

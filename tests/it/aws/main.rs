@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod changes;
+mod claims;
 mod classic;
 mod counterpart;
 mod module;

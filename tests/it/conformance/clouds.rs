@@ -84,6 +84,17 @@ async fn aws_keeps_every_promise() {
     keeps_all_but(&[&[SHARING, "revision-tells-changes"][..], &CLAIMS].concat(), &report);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn aws_ebs_keeps_every_promise_of_volumes() {
+    let (one, other) = (aws::serve_volumes(0).await.unwrap(), aws::serve_volumes(0).await.unwrap());
+    // It has nothing else. One of three ways in which requests go wrong.
+    let report = tried_beside(guests::AWS_EBS, &[&one.url, &other.url], 3).await;
+    assert!(report.is_good(), "{report}");
+    let open: Vec<_> = CLAIMS.iter().filter(|it| report.outcome(it) != Some(&PromiseOutcome::Kept)).collect();
+    assert!(open.is_empty(), "{open:?}: {report}");
+    eprintln!("{report}");
+}
+
 #[tokio::test]
 async fn openstack_keeps_every_promise() {
     let served = openstack::serve(0, None).await.unwrap();

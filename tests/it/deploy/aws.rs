@@ -10,6 +10,7 @@ use tests::aerostat::binary;
 use tests::control_plane::cluster;
 use tests::{folder, guests};
 
+use crate::chart;
 use crate::setup::{Folder, cloud_config_in, describe_with, described_content, object, text, texts, written_content};
 
 const CONFIG: &str = "aws/config.yaml";
@@ -81,9 +82,43 @@ async fn the_config_of_aws_allows_all_that_is_described_and_no_more() {
 }
 
 fn statements() -> Vec<Value> {
-    let policy: Value = serde_json::from_str(&text("aws/policy.json")).unwrap();
+    statements_in("aws/policy.json")
+}
+
+fn statements_in(file: &str) -> Vec<Value> {
+    let policy: Value = serde_json::from_str(&text(file)).unwrap();
     assert_eq!(policy["Version"], "2012-10-17");
     policy["Statement"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn the_release_for_volumes_allows_what_is_described_alone() {
+    let config = chart::cloud_config(&chart::rendered(&chart::values("aws-ebs")));
+    let description = describe_with(guests::AWS_EBS, &[]).await;
+    assert_eq!(allowed_rules(&config), described_rules(&description));
+    assert_eq!((&*description.name, description.provider_id_prefixes.len()), ("aws-ebs", 0));
+    assert_eq!(config["provider"]["providerIDPrefixes"], Value::Null, "it has no nodes");
+    assert_eq!(
+        config["provider"]["settings"].as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["clusterID", "region", "vpc"]
+    );
+}
+
+#[tokio::test]
+async fn the_iam_policy_for_volumes_is_enough_by_itself() {
+    let description = describe_with(guests::AWS_EBS, &[]).await;
+    let rules = description.endpoints.iter().flat_map(|it| &it.allow);
+    let needed = rules.flat_map(|it| it.actions.iter().cloned());
+    // Tags are written with a volume.
+    let needed: BTreeSet<_> = needed.chain(["ec2:CreateTags".to_owned()]).collect();
+    let statements = statements_in("aws/volumes-policy.json");
+    assert!(statements.iter().all(|it| it["Effect"] == "Allow"));
+    let allowed: BTreeSet<_> = statements.iter().flat_map(|it| texts(&it["Action"])).collect();
+    assert_eq!(allowed, needed);
+    for statement in statements {
+        let reads = texts(&statement["Action"]).iter().all(|it| it.contains(":Describe"));
+        assert!(reads || (statement["Resource"] != "*" && statement["Condition"].is_object()), "{statement}");
+    }
 }
 
 #[tokio::test]

@@ -25,6 +25,10 @@ pub(crate) const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4
 /// All clouds.
 pub(crate) const CLOUDS: [&str; 8] = ["alibaba", "aws", "azure", "digitalocean", "gcp", "hetzner", "ibm", "openstack"];
 
+/// The presets of the chart: all clouds, and the provider that runs in a release of its own beside another one.
+pub(crate) const PRESETS: [&str; 9] =
+    ["alibaba", "aws", "aws-ebs", "azure", "digitalocean", "gcp", "hetzner", "ibm", "openstack"];
+
 /// Deletes the policy that warns, which belongs to no namespace.
 pub(crate) const WITHOUT_WARNING: &str = "kubectl delete validatingadmissionpolicy/aerostat-uninstall \
      validatingadmissionpolicybinding/aerostat-uninstall --ignore-not-found";
@@ -38,7 +42,7 @@ pub(crate) fn values(cloud: &str) -> Value {
         values["credentials"] =
             json!({ "alibaba": { "roleArn": arn("role/ccm"), "providerArn": arn("oidc-provider/cluster") } });
     }
-    if cloud == "aws" {
+    if cloud == "aws" || cloud == "aws-ebs" {
         values["settings"] = json!({ "region": "eu-west-1", "vpc": "vpc-0123456789abcdef0", "clusterID": "prod" });
         values["credentials"] = json!({ "aws": { "roleArn": "arn:aws:iam::123456789012:role/ccm" } });
     }
@@ -139,7 +143,7 @@ pub(crate) fn only<K: DeserializeOwned>(objects: &[Value], kind: &str) -> K {
 
 /// The config in `cloud.yaml`.
 pub(crate) fn cloud_config(objects: &[Value]) -> Value {
-    let config_map = objects.iter().find(|it| it["kind"] == "ConfigMap" && it["metadata"]["name"] == "aerostat");
+    let config_map = objects.iter().find(|it| it["kind"] == "ConfigMap" && it["data"]["cloud.yaml"].is_string());
     serde_saphyr::from_str(config_map.unwrap()["data"]["cloud.yaml"].as_str().unwrap()).unwrap()
 }
 

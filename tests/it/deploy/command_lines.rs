@@ -4,11 +4,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
+use tests::clouds::aws::CLUSTER;
 use tests::clouds::openstack::{APPLICATION_CREDENTIAL, SECRET};
-use tests::control_plane::Cluster;
-use tests::moto::Call;
+use tests::control_plane::{Cluster, cluster};
+use tests::moto::{Call, REGION};
 use tests::simulator::Simulator;
-use tests::vendor::{Aws, Vendor};
+use tests::vendor::{Aws, Behaviour, Vendor, aws};
 
 use crate::setup::{Folder, commands_for, text};
 
@@ -73,6 +74,35 @@ pub(crate) async fn role_of_aws(cluster: &Cluster, cloud: &Simulator<<Aws as Ven
     let wanted = json!({ format!("{issuer}:sub"): subject, format!("{issuer}:aud"): audience });
     assert_eq!(trusted["Condition"]["StringEquals"], wanted);
     said.out.trim().to_owned()
+}
+
+/// The release for volumes has a role of its own, which no Pod of the other one takes.
+#[tokio::test]
+async fn the_role_for_volumes_is_for_its_own_service_account() {
+    let cloud = Aws::start(Behaviour::default()).await.unwrap();
+    let cluster = cluster().await;
+    let folder = Folder::new().with("aws");
+    program(&folder, "aws", &cloud.moto().command_line());
+    let vpc = aws::settings(&cloud)["vpc"].clone();
+    let words = format!("REGION={REGION} VPC={} CLUSTER_ID={CLUSTER}", vpc.as_str().unwrap());
+    let blocks = commands_for("aws/README.md", "volumes");
+    let [commands] = &blocks[..] else { panic!("{blocks:#?}") };
+    let (role, helm) = commands.split_once("helm ").unwrap();
+    let said = folder.run(&cluster, &format!("{words}\n{}\n{role}\necho $EBS_ROLE_ARN\n", block("role")), "");
+    assert!(said.success && said.out.trim().ends_with("role/aerostat-aws-ebs"), "{said:#?}");
+    assert!(helm.contains("provider=aws-ebs") && helm.contains("roleArn=\"$EBS_ROLE_ARN\""), "{helm}");
+    let name = json!("aerostat-aws-ebs");
+    let asked = [
+        Call::new("iam", "get_role", json!({ "RoleName": name })),
+        Call::new("iam", "get_role_policy", json!({ "RoleName": name, "PolicyName": name })),
+    ];
+    let answers = cloud.moto().done(asked).await;
+    let trusted = &answers[0]["Role"]["AssumeRolePolicyDocument"]["Statement"][0]["Condition"]["StringEquals"];
+    let subject = "system:serviceaccount:kube-system:cloud-controller-manager-aws-ebs";
+    assert!(trusted.as_object().unwrap().values().any(|it| it == subject), "{trusted}");
+    let policy = answers[1]["PolicyDocument"].to_string();
+    let places = ["ACCOUNT-ID", "ID-OF-THE-CLUSTER", "eu-central-1"];
+    assert!(places.iter().all(|it| !policy.contains(it)) && policy.contains("ec2:CreateVolume"), "{policy}");
 }
 
 #[test]

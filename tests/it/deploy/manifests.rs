@@ -12,6 +12,7 @@ async fn every_manifest_is_accepted_by_the_api_server() {
         "config.yaml",
         "deployment.yaml",
         "install-alibaba.yaml",
+        "install-aws-ebs.yaml",
         "install-aws.yaml",
         "install-azure.yaml",
         "install-digitalocean.yaml",

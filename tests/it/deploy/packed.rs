@@ -9,7 +9,7 @@ use tests::aerostat::binary;
 use tests::folder::Folder;
 use tests::guests;
 
-use crate::chart::CLOUDS;
+use crate::chart::PRESETS;
 use crate::setup::deploy;
 
 /// The version of a release that nobody makes.
@@ -69,7 +69,7 @@ impl Compiled {
     /// With all of what this project's release has, but for the programs, which are empty.
     pub(crate) fn project() -> Self {
         let folder = programs();
-        for name in CLOUDS {
+        for name in PRESETS {
             // With the flags of a release, they lie beside one another.
             add_module(&folder, name, &Path::new(guests::AWS).with_file_name(format!("{name}.wasm")));
         }

@@ -24,7 +24,7 @@ use tests::vendor::{
 
 use crate::alibaba::by_key;
 use crate::azure_page;
-use crate::chart::{CLOUDS, WITHOUT_WARNING};
+use crate::chart::{CLOUDS, PRESETS, WITHOUT_WARNING};
 use crate::command_lines::{credential_of_openstack, openstack_client, role_of_aws};
 use crate::gcp::{POOL_PROVIDER, trusted};
 use crate::ibm::at_iam;
@@ -191,7 +191,7 @@ fn the_file_of_each_cloud_is_what_the_packed_chart_makes() {
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");
-    for cloud in CLOUDS {
+    for cloud in PRESETS {
         let name = format!("install-{cloud}.yaml");
         let file = std::str::from_utf8(file(packed(), &name)).unwrap();
         assert_eq!(file, fs::read_to_string(made.path(&name)).unwrap(), "{name}");
@@ -207,7 +207,7 @@ fn packed_digests() -> BTreeMap<String, String> {
     let digests = artifacts.iter().filter_map(|artifact| {
         let name = artifact.name.to_string().rsplit_once(':').unwrap().0.replace("aerostat/", "");
         let name = if name == "aerostat" { "image".to_owned() } else { name };
-        (name == "image" || CLOUDS.contains(&&*name)).then(|| (name, format!("sha256:{}", artifact.digest())))
+        (name == "image" || PRESETS.contains(&&*name)).then(|| (name, format!("sha256:{}", artifact.digest())))
     });
     digests.collect()
 }

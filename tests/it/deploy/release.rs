@@ -12,7 +12,7 @@ use tests::folder::Folder;
 use tests::guests;
 use tests::registry::{Access, RealRegistry};
 
-use crate::chart::CLOUDS;
+use crate::chart::PRESETS;
 use crate::packed::{AMD64, ARM64, Compiled, VERSION, elf};
 use crate::setup::{deploy, text};
 use crate::sources::Sources;
@@ -55,7 +55,7 @@ fn a_release_has_programs_modules_sboms_and_an_image() {
     let version = env!("CARGO_PKG_VERSION");
     wanted.extend(["image", "bundle", "roles"].map(|it| format!("aerostat-{it}-{version}.tar")));
     // A provider that the chart has no preset for is not finished.
-    let presets = CLOUDS.map(str::to_owned);
+    let presets = PRESETS.map(str::to_owned);
     let finished = providers().into_iter().filter(|it| presets.contains(it));
     wanted
         .extend(finished.flat_map(|it| [format!("{it}.wasm"), format!("{it}.cdx.json"), format!("install-{it}.yaml")]));

@@ -4,6 +4,6 @@ It is done in moto's process and not by changing requests or answers on their wa
 nobody would judge its signature and its policy.
 """
 
-from . import balancers, classic, network, remembered, sessions
+from . import balancers, classic, network, remembered, sessions, volumes
 
-__all__ = ["balancers", "classic", "network", "remembered", "sessions"]
+__all__ = ["balancers", "classic", "network", "remembered", "sessions", "volumes"]

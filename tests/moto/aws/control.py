@@ -6,7 +6,7 @@ from moto.ec2.models.instances import InstanceState
 from moto.elb.models import elb_backends
 from moto.elbv2.models import elbv2_backends
 
-from . import network, sessions, world
+from . import network, sessions, volumes, world
 from .world import ACCOUNT, REGION
 
 # API_InstanceState: the code of each state.
@@ -90,9 +90,11 @@ def pod(address):
     return made.private_dns_name
 
 
-def volume(zone):
-    """A volume of EBS: its id."""
-    return _ec2().create_volume(8, zone).id
+def volume(zone, tags=None):
+    """A volume of EBS, as somebody else makes one: its id."""
+    made = _ec2().create_volume(8, zone)
+    made.add_tags(tags or {})
+    return made.id
 
 
 def delete_volume(id):
@@ -308,4 +310,5 @@ ORDERS = {
     "untag": untag,
     "user": sessions.user,
     "volume": volume,
+    "volumes": lambda: volumes.shown(_ec2()),
 }

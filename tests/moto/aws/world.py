@@ -25,7 +25,23 @@ class Behaviour:
     groups_in_use: float = 0
     # How late what was made comes into lists.
     lists_late_by: float = 0
+    # How long a change of a volume takes: for a time, and until it was looked at so often; and how long it is optimized then.
+    volume_changes: float = 0
+    volume_reads: int = 0
+    optimizing: float = 0
+    # How long after a change of a volume another one is refused.
+    modifications_rest: float = 0
+    # How many of the next volumes fail after they were made.
+    volumes_fail: int = 0
+    # Whether there is room for volumes.
+    volume_room: bool = True
+    # Whether no attachment comes about.
+    attachments_stall: bool = False
+    # Devices of images, of which EC2 does not tell.
+    hidden_devices: tuple = ()
     # Quotas.
+    volumes: int = 5_000
+    volumes_per_instance: int = 27
     rules_per_group: int = 60
     routes_per_table: int = 50
     load_balancers: int = 50

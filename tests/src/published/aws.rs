@@ -21,23 +21,9 @@ use super::{Published, Served, number};
 pub async fn serve(port: u16) -> anyhow::Result<Served<Account>> {
     let simulator = Simulator::start(Options::default()).await?;
     simulator.behave(&json!({ "provisioning": 0.0, "provisioning_reads": 2 }));
-    let settings = aws::settings(&simulator);
-    let settings = settings.as_object().into_iter().flatten();
-    let settings = settings.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
-    let key = aws::key(&simulator);
-    let services = [Service::Ec2, Service::Elbv2, Service::Elb].map(|service| {
-        let signed_for = if service == Service::Ec2 { "ec2" } else { "elasticloadbalancing" };
-        (service.name().to_owned(), signed_for.to_owned())
-    });
-    let login = CloudLogin::Sigv4 {
-        id: key.id,
-        secret: key.secret,
-        region: REGION.to_owned(),
-        services: BTreeMap::from(services),
-    };
     let setup = Setup {
-        settings,
-        login: Some(login),
+        settings: settings(&simulator),
+        login: Some(login(&simulator)),
         annotations: super::settings(Aws::ANNOTATIONS),
         tags: Some(TaggingAnnotation {
             annotation: format!("{}additional-resource-tags", Aws::PREFIX),
@@ -46,6 +32,42 @@ pub async fn serve(port: u16) -> anyhow::Result<Served<Account>> {
         ..Setup::default()
     };
     super::serve(simulator, port, setup).await
+}
+
+/// Serves it to the provider of volumes alone, with volumes whose changes take one read.
+///
+/// # Errors
+///
+/// Fails if the port is taken.
+pub async fn serve_volumes(port: u16) -> anyhow::Result<Served<Account>> {
+    let simulator = Simulator::start(Options::default()).await?;
+    simulator.behave(&json!({ "volume_reads": 1 }));
+    let mut settings = settings(&simulator);
+    settings.retain(|name, _| ["region", "vpc", "clusterID"].contains(&name.as_str()));
+    settings.insert("createAgainAfter".to_owned(), "1s".to_owned());
+    let zone = format!("{REGION}a");
+    let setup = Setup {
+        settings,
+        login: Some(login(&simulator)),
+        volume_place: super::settings(&[("topology.kubernetes.io/zone", zone.as_str())]),
+        ..Setup::default()
+    };
+    super::serve(simulator, port, setup).await
+}
+
+fn settings(simulator: &Simulator) -> BTreeMap<String, String> {
+    let settings = aws::settings(simulator);
+    let settings = settings.as_object().into_iter().flatten();
+    settings.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
+}
+
+fn login(simulator: &Simulator) -> CloudLogin {
+    let key = aws::key(simulator);
+    let services = [Service::Ec2, Service::Elbv2, Service::Elb].map(|service| {
+        let signed_for = if service == Service::Ec2 { "ec2" } else { "elasticloadbalancing" };
+        (service.name().to_owned(), signed_for.to_owned())
+    });
+    CloudLogin::Sigv4 { id: key.id, secret: key.secret, region: REGION.to_owned(), services: BTreeMap::from(services) }
 }
 
 impl Published for Account {
@@ -76,7 +98,10 @@ impl Published for Account {
     fn change(&self, change: &ForeignChange) -> Option<Changed> {
         let order = |name: &str, arguments: Value| drop(self.moto().order(name, &arguments));
         match change {
-            ForeignChange::AddMachine { name } => Aws::add_machine(self, number(name), name),
+            ForeignChange::AddMachine { name } => {
+                Aws::add_machine(self, number(name), name);
+                return Some(Changed { id: Some(aws::instance(number(name))) });
+            }
             ForeignChange::StopMachine { name } => {
                 order("enter", json!({ "id": aws::instance(number(name)), "state": "stopped" }));
             }

@@ -1,6 +1,7 @@
 //! AWS.
 
 use std::path::Path;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use cloud_provider::Node;
@@ -42,6 +43,48 @@ pub fn setup(cluster: &Cluster, cloud: &Simulator, services: &[Service]) -> Setu
         config["endpoints"] = json!(endpoints(cloud, services));
         config["credentials"] = json!([credential(&file)]);
     })
+}
+
+/// The file that installs the provider of volumes.
+const EBS: &str = include_str!("../../../deploy/install-aws-ebs.yaml");
+/// The policy of its role.
+const EBS_POLICY: &str = include_str!("../../../deploy/aws/volumes-policy.json");
+
+/// The provider of volumes beside the other one, as its page says that an operator sets it up: with flags, rules and a user of its own. Its Lease has
+/// to be allowed.
+///
+/// # Panics
+///
+/// If what is shipped cannot be read.
+#[must_use]
+pub fn ebs(cluster: &Cluster, cloud: &Simulator) -> Setup {
+    let config_map = manifest::only(EBS, "ConfigMap");
+    let shipped: Value = serde_saphyr::from_str(config_map["data"]["cloud.yaml"].as_str().expect("it holds a config"))
+        .expect("the config is YAML");
+    let container = &manifest::only(EBS, "Deployment")["spec"]["template"]["spec"]["containers"][0];
+    let arguments = container["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let is_own =
+        |it: &&str| ["--cloud-provider=", "--controllers=", "--leader-elect-"].iter().any(|flag| it.starts_with(flag));
+    let flags: Vec<_> = arguments.filter(|it| is_own(it) && *it != "--leader-elect=true").collect();
+    let settings = settings(cloud);
+    let setup = Setup::guest(cluster, guests::AWS_EBS);
+    take_key(&setup, &cloud.moto().user("aerostat-aws-ebs", &ebs_actions()));
+    let file = setup.folder.path("credentials");
+    let setup = setup.edit(|config| {
+        config["provider"]["settings"] = json!({
+            "region": settings["region"], "vpc": settings["vpc"], "clusterID": settings["clusterID"], "createAgainAfter": "1s",
+        });
+        config["endpoints"] = json!([endpoint_with(Service::Ec2, cloud, &shipped["endpoints"][0]["allow"])]);
+        config["credentials"] = json!([{ "name": "aws", "sigv4": { "region": REGION, "sharedFile": { "file": file } } }]);
+    });
+    setup.flags(&flags)
+}
+
+/// The actions that the policy for volumes allows.
+fn ebs_actions() -> Vec<&'static str> {
+    static POLICY: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(EBS_POLICY).expect("the policy is JSON"));
+    let statements = POLICY["Statement"].as_array().into_iter().flatten();
+    statements.flat_map(|it| it["Action"].as_array().into_iter().flatten()).filter_map(Value::as_str).collect()
 }
 
 /// The settings of the provider for the VPC of this account. It gets what an operator has before the first machine.
@@ -91,13 +134,18 @@ pub fn take_key(setup: &Setup, key: &AccessKey) {
 
 /// An endpoint as shipped.
 fn endpoint(service: Service, cloud: &Simulator) -> Value {
-    let signed_for = if service == Service::Ec2 { "ec2" } else { "elasticloadbalancing" };
     // The account has one VPC.
     let shipped = manifest::cloud_config(Aws::MANIFEST).to_string().replace("VPC-OF-THE-CLUSTER", "vpc-*");
     let shipped: Value =
         serde_json::from_str(&shipped.replace("ID-OF-THE-CLUSTER", CLUSTER)).expect("it is JSON still");
     let endpoints = shipped["endpoints"].as_array().expect("the config has endpoints");
     let own = endpoints.iter().find(|it| it["name"] == service.name()).expect("one of them is the service's");
+    endpoint_with(service, cloud, &own["allow"])
+}
+
+/// An endpoint with these rules.
+fn endpoint_with(service: Service, cloud: &Simulator, allow: &Value) -> Value {
+    let signed_for = if service == Service::Ec2 { "ec2" } else { "elasticloadbalancing" };
     json!({
         "name": service.name(),
         "baseUrl": cloud.base_url(),
@@ -105,7 +153,7 @@ fn endpoint(service: Service, cloud: &Simulator) -> Value {
         "signing": { "region": REGION, "service": signed_for },
         "operation": { "parameter": "Action" },
         "parameters": { "Version": service.version() },
-        "allow": own["allow"],
+        "allow": allow,
         "tls": { "caFile": cloud.ca_file() },
     })
 }

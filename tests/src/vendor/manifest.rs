@@ -36,6 +36,20 @@ pub fn volume_rules(page: &str) -> Vec<Value> {
     rules.expect("the page has the rules of an endpoint").into_iter().filter(is_of_volumes).collect()
 }
 
+/// The only object of this kind among manifests.
+///
+/// # Panics
+///
+/// If there is none, or several, or they are no YAML.
+#[must_use]
+pub fn only(manifests: &str, kind: &str) -> Value {
+    let all: Vec<Value> = serde_saphyr::from_multiple(manifests).expect("the manifests are YAML");
+    let mut found = all.into_iter().filter(|it| it["kind"] == kind);
+    let object = found.next().expect("there is one");
+    assert!(found.next().is_none(), "there are several of the kind {kind}");
+    object
+}
+
 /// A rule of an endpoint, as an operator writes it. A key that is not read here would be a wider rule than the operator's.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,8 +1,9 @@
 //! Requests to EC2.
 
 use aerostat_sdk::{Effect, Endpoint};
+use aws_api::{ChangeOperation, INSTANCES, changes, endpoint, reads};
 
-use super::rules::{ChangeOperation, GROUPS, INSTANCES, Own, changes, endpoint, reads};
+use super::rules::{GROUPS, Own};
 use crate::api::EC2;
 use crate::settings::ClusterMarks;
 use crate::tags::{CLUSTER_UID, SERVICE_NAME, SERVICE_UID};

@@ -1,8 +1,9 @@
 //! Requests for Classic Load Balancers.
 
 use aerostat_sdk::{Effect, Endpoint};
+use aws_api::{ChangeOperation, INSTANCES, changes, endpoint, reads};
 
-use super::rules::{ChangeOperation, GROUPS, INSTANCES, SUBNETS, changes, endpoint, reads};
+use super::rules::{GROUPS, SUBNETS};
 use crate::api::ELB;
 
 const READS: [&str; 3] = ["DescribeLoadBalancerAttributes", "DescribeLoadBalancers", "DescribeTags"];

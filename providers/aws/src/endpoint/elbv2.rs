@@ -1,8 +1,9 @@
 //! Requests for Network Load Balancers: the same host as for Classic ones, in another version.
 
 use aerostat_sdk::{Effect, Endpoint};
+use aws_api::{ChangeOperation, INSTANCES, changes, endpoint, reads};
 
-use super::rules::{ChangeOperation, GROUPS, INSTANCES, Own, SUBNETS, changes, endpoint, reads};
+use super::rules::{GROUPS, Own, SUBNETS};
 use crate::api::ELBV2;
 
 const READS: [&str; 7] = [

@@ -2,20 +2,15 @@
 
 mod networks;
 
-use aerostat_sdk::testing::{Body, answer};
-use aerostat_sdk::{
-    Instances, Method, Node, PersistentVolumes, Provider, Route, RouteChange, RouteTarget, Routes, SortedMap, Volume,
-};
-use serde_json::Value;
+use aerostat_sdk::testing::answer;
+use aerostat_sdk::{Instances, Node, PersistentVolumes, Provider, Route, RouteChange, RouteTarget, Routes, Volume};
+use aws_api::testing::{SdkCall, check_recorded};
 
-use super::{Ec2, Host, Outcome, Request, action, filter, host, listed, node, value};
+use super::{Ec2, Host, Outcome, Request, action, filter, host, listed, node};
 use crate::Aws;
 
-/// A name, and what makes the requests that are recorded under it.
-type Call = (&'static str, fn(&Host));
-
 /// A call of the provider that sends each recorded request, by the name of the recording.
-const CALLS: [Call; 16] = [
+const CALLS: [SdkCall; 16] = [
     ("instances", |host| drop(host.run(|| <Aws as Instances>::list(None, 1_000)))),
     ("instances-next-page", |host| drop(host.run(|| <Aws as Instances>::list(Some("key:eyJ2IjoiMiJ9+/=&"), 1_000)))),
     ("instances-by-older-tag", |host| drop(host.run(|| <Aws as Instances>::list(Some("legacy:"), 1_000)))),
@@ -83,32 +78,7 @@ fn cloud(request: &Request, routes: &str) -> Outcome {
 
 #[test]
 fn requests_are_those_of_the_official_sdk() {
-    let recorded: Value = serde_json::from_str(include_str!("../../../../tests/aws/requests.json")).unwrap();
-    let recorded = recorded["requests"].as_object().unwrap();
-    assert_eq!(recorded.len(), CALLS.len() + networks::CALLS.len(), "each recording has its call");
-    for (name, call) in CALLS.into_iter().chain(networks::CALLS) {
-        let expected = &recorded[name];
-        let pairs: SortedMap<&str, &str> = expected["pairs"]
-            .as_object()
-            .unwrap()
-            .iter()
-            .map(|(name, value)| (&**name, value.as_str().unwrap()))
-            .collect();
-        let host = host(|request| cloud(request, ""));
-        call(&host);
-        let requests = host.sent();
-        let of_action: Vec<_> = requests.iter().filter(|it| action(it) == pairs["Action"]).collect();
-        let [request] = of_action[..] else { panic!("{name}: {of_action:#?}") };
-        assert_eq!((request.method, expected["method"].as_str()), (Method::Post, Some("POST")), "{name}");
-        let target = format!("/{}", request.path.join("/"));
-        assert_eq!((target.as_str(), request.query.len()), (expected["target"].as_str().unwrap(), 0), "{name}");
-        // The host writes the form, and its content type.
-        let content_type = expected["contentType"].as_str().unwrap();
-        assert!(content_type.starts_with("application/x-www-form-urlencoded"), "{name}: {content_type}");
-        let Some(Body::Form(ours)) = &request.body else { panic!("{name}: no form") };
-        let ours: SortedMap<&str, &str> = ours.iter().map(|(name, value)| (&**name, &**value)).collect();
-        assert_eq!(ours, pairs, "{name}");
-        let version = if request.endpoint == "elbv2" { "2015-12-01" } else { "2016-11-15" };
-        assert_eq!(value(request, "Version"), Some(version), "{name}");
-    }
+    let calls: Vec<_> = CALLS.into_iter().chain(networks::CALLS).collect();
+    let host = || host(|request| cloud(request, ""));
+    check_recorded(include_str!("../../../../tests/aws/requests.json"), &calls, host);
 }

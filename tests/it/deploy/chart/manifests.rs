@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tests::control_plane::{self, cluster};
 use tests::folder;
 
-use super::{CLOUDS, objects};
+use super::{PRESETS, objects};
 use crate::setup::{Folder, deploy, text};
 
 /// All files of YAML under a folder but for the chart's, by their paths there.
@@ -54,7 +54,7 @@ fn the_manifests_are_what_the_chart_makes() {
 async fn one_file_for_each_cloud_is_accepted_strictly() {
     let cluster = cluster().await;
     let folder = Folder::new();
-    for cloud in CLOUDS {
+    for cloud in PRESETS {
         let script = format!(
             "kubectl apply --server-side --force-conflicts --dry-run=server --validate=strict -f deploy/install-{cloud}.yaml"
         );
@@ -68,7 +68,7 @@ async fn one_file_for_each_cloud_is_accepted_strictly() {
 async fn the_kustomization_changes_the_image_of_each_cloud() {
     let cluster = cluster().await;
     let folder = Folder::new();
-    for cloud in CLOUDS {
+    for cloud in PRESETS {
         let overlay = "resources: [deploy]\nimages: [{ name: registry.example.com/aerostat, newName: registry.example.org/ours }]\n";
         fs::write(folder.path("kustomization.yaml"), overlay).unwrap();
         let script = format!(

@@ -6,7 +6,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyEgressRule};
 use serde_json::{Value, json};
 
-use super::{CLOUDS, only, rendered, values, with};
+use super::{PRESETS, only, rendered, values, with};
 use crate::setup::container;
 
 /// A policy of this kind off the node's network, and more.
@@ -213,14 +213,14 @@ fn a_proxy_of_the_values_stands_wherever_one_may_stand() {
     let proxy = json!({ "proxy": { "url": url, "addresses": ["10.0.0.0/8"], "existingSecret": "proxy" } });
     let of_tokens = |cloud| match cloud {
         "alibaba" => Some("/credentials/0/acs3/sts"),
-        "aws" => Some("/credentials/0/sigv4/sts"),
+        "aws" | "aws-ebs" => Some("/credentials/0/sigv4/sts"),
         "azure" => Some("/credentials/0/entra"),
         "gcp" => Some("/credentials/0/google"),
         "ibm" => Some("/credentials/0/ibmIam"),
         "openstack" => Some("/credentials/0/keystone"),
         _ => None,
     };
-    for cloud in CLOUDS {
+    for cloud in PRESETS {
         let objects = rendered(&with(cloud, proxy.clone()));
         let config = super::cloud_config(&objects);
         let endpoints = config["endpoints"].as_array().unwrap().len();

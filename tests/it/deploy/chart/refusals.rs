@@ -52,7 +52,7 @@ fn a_value_of_another_form_is_an_error_that_names_its_path() {
         // YAML would make a number of it, and 1.1 of 1.10.
         ("/settings/network", json!({ "settings": { "network": 4711 } })),
         ("/replicas", json!({ "replicas": "2" })),
-        ("/port", json!({ "port": 0 })),
+        ("/port", json!({ "port": 65_536 })),
         ("/apiServer", json!({ "apiServer": "https://api.example.com" })),
         ("/module/oci/digest", json!({ "module": { "oci": { "digest": "latest" } } })),
         ("/controllers", json!({ "controllers": { "route": true } })),
@@ -120,6 +120,8 @@ fn values_that_do_not_fit_together_are_refused() {
     no_application["credentials"]["entra"]["clientId"] = json!("");
     let mut nowhere = values("ibm");
     nowhere["settings"]["vpcID"] = json!("");
+    let off = json!({ "volume-provisioner": false, "volume-attacher": false, "volume-expander": false });
+    let no_controller = with("aws-ebs", json!({ "controllers": off }));
     let plain = json!(["http://10.0.0.5:8774"]);
     for (path, values) in [
         ("provider", json!({ "module": { "oci": { "digest": DIGEST } } })),
@@ -139,6 +141,9 @@ fn values_that_do_not_fit_together_are_refused() {
         ("extraArgs", with("hetzner", json!({ "extraArgs": ["--secure-port=10267"] }))),
         ("controllers.node-route-controller", with("digitalocean", on("node-route-controller"))),
         ("controllers.volume-attacher", with("openstack", on("volume-attacher"))),
+        ("controllers.volume-attacher", with("aws", on("volume-attacher"))),
+        ("controllers.cloud-node-controller", with("aws-ebs", on("cloud-node-controller"))),
+        ("controllers", no_controller),
         (
             "settings.volumes",
             with(

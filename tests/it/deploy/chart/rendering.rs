@@ -4,12 +4,12 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use serde_json::{Value, json};
 
-use super::{CLOUDS, DIGEST, cloud_config, objects, only, rendered, run, texts, values, with};
+use super::{DIGEST, PRESETS, cloud_config, objects, only, rendered, run, texts, values, with};
 use crate::setup::{container, text};
 
 #[test]
 fn helm_lint_has_nothing_to_say_of_the_presets() {
-    for cloud in CLOUDS {
+    for cloud in PRESETS {
         let said = run("helm", &["lint", "--strict", "chart"], &values(cloud));
         assert!(said.success, "{said:#?}");
         let complaints: Vec<_> =
@@ -20,7 +20,7 @@ fn helm_lint_has_nothing_to_say_of_the_presets() {
 
 #[test]
 fn helm_3_makes_the_same_of_each_preset() {
-    for cloud in CLOUDS {
+    for cloud in PRESETS {
         let said = run("helm3", &["template", "aerostat", "chart"], &values(cloud));
         assert!(said.success && said.error.is_empty(), "{said:#?}");
         assert_eq!(sorted(objects(&said.out)), sorted(rendered(&values(cloud))), "{cloud}");

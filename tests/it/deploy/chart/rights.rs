@@ -6,7 +6,7 @@ use aerostat::{ControllerName, RoleRule, RunSettings, rules};
 use k8s_openapi::api::apps::v1::Deployment;
 use serde_json::{Value, json};
 
-use super::{CLOUDS, DIGEST, only, rendered, values, with};
+use super::{DIGEST, PRESETS, only, rendered, values, with};
 use crate::rights::{Right, asked, held};
 use crate::setup::{command_line, container};
 
@@ -40,6 +40,10 @@ const DIGITALOCEAN: [ControllerName; 7] = [
     ControllerName::VolumeExpander,
 ];
 
+/// Those that a provider of volumes alone has something for.
+const VOLUMES: [ControllerName; 3] =
+    [ControllerName::VolumeProvisioner, ControllerName::VolumeAttacher, ControllerName::VolumeExpander];
+
 /// Those that OpenStack's has something for.
 const OPENSTACK: [ControllerName; 5] = [
     ControllerName::CloudNode,
@@ -51,9 +55,10 @@ const OPENSTACK: [ControllerName; 5] = [
 
 #[test]
 fn each_cloud_has_the_roles_that_its_controllers_need() {
-    for cloud in CLOUDS {
+    for cloud in PRESETS {
         let objects = rendered(&values(cloud));
         let known: &[ControllerName] = match cloud {
+            "aws-ebs" => &VOLUMES,
             "digitalocean" => &DIGITALOCEAN,
             "openstack" => &OPENSTACK,
             _ => &HETZNER,
@@ -117,11 +122,12 @@ fn the_roles_grow_with_the_controllers_that_are_on() {
 
 #[test]
 fn controllers_of_volumes_have_their_roles_where_they_are_on() {
-    let of_volumes =
-        [ControllerName::VolumeProvisioner, ControllerName::VolumeAttacher, ControllerName::VolumeExpander];
-    let hetzner = [&HETZNER[..], &of_volumes].concat();
-    for (cloud, known) in [("digitalocean", &DIGITALOCEAN[..]), ("hetzner", &hetzner[..])] {
-        for choice in 0_u32..1 << of_volumes.len() {
+    let hetzner = [&HETZNER[..], &VOLUMES].concat();
+    for (cloud, known, first) in
+        [("digitalocean", &DIGITALOCEAN[..], 0), ("hetzner", &hetzner[..], 0), ("aws-ebs", &VOLUMES[..], 1)]
+    {
+        // A release for volumes alone has one of them at least.
+        for choice in first..1_u32 << VOLUMES.len() {
             let [provisions, attaches, expands] = [0, 1, 2].map(|at| (choice >> at) & 1 == 1);
             let controllers = json!({
                 "volume-provisioner": provisions, "volume-attacher": attaches, "volume-expander": expands,

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use tests::control_plane::{self, Cluster, cluster};
 
-use super::{CLOUDS, DIGEST, text_of, values, with};
+use super::{DIGEST, PRESETS, text_of, values, with};
 use crate::setup::{Folder, texts};
 
 /// Has an API server judge a file, which stays outside the cluster.
@@ -13,7 +13,7 @@ const STRICTLY: &str = "kubectl apply --server-side --force-conflicts --dry-run=
 
 /// Values that together reach every template and every branch that makes an object of its own.
 fn many() -> Vec<Value> {
-    let mut many: Vec<_> = CLOUDS.iter().map(|it| values(it)).collect();
+    let mut many: Vec<_> = PRESETS.iter().map(|it| values(it)).collect();
     let module = json!({ "source": "configMap", "configMap": { "sha256": &DIGEST[7..] } });
     let scraper = json!({ "namespace": "monitoring", "serviceAccount": "prometheus-k8s" });
     many.push(with(
@@ -49,6 +49,7 @@ fn many() -> Vec<Value> {
         ));
     }
     for source in ["podIdentity", "instanceMetadata"] {
+        many.push(with("aws-ebs", json!({ "credentials": { "aws": { "source": source } } })));
         many.push(with("aws", json!({ "credentials": { "aws": { "source": source } } })));
     }
     let google = [json!({ "source": "key", "key": "{}" }), json!({ "source": "metadata" })];
@@ -58,7 +59,7 @@ fn many() -> Vec<Value> {
     many.extend(entra.map(|entra| with("azure", json!({ "credentials": { "entra": entra } }))));
     let proxy =
         json!({ "url": "http://proxy.example.com:3128", "addresses": ["10.0.0.0/8"], "existingSecret": "proxy" });
-    many.extend(CLOUDS.iter().map(|cloud| with(cloud, json!({ "proxy": &proxy }))));
+    many.extend(PRESETS.iter().map(|cloud| with(cloud, json!({ "proxy": &proxy }))));
     many
 }
 

@@ -26,6 +26,7 @@ enum Which {
     AcmeAsync,
     Alibaba,
     Aws,
+    AwsEbs,
     Azure,
     Digitalocean,
     Gcp,
@@ -49,6 +50,7 @@ async fn main() -> Result<()> {
         }
         Which::Alibaba => until_interrupted(alibaba::serve(port, pending).await?).await,
         Which::Aws => until_interrupted(aws::serve(port).await?).await,
+        Which::AwsEbs => until_interrupted(aws::serve_volumes(port).await?).await,
         Which::Azure => until_interrupted(azure::serve(port, pending).await?).await,
         Which::Digitalocean => until_interrupted(digitalocean::serve(port).await?).await,
         Which::Gcp => until_interrupted(gcp::serve(port, pending).await?).await,

@@ -2,7 +2,7 @@
 
 use aerostat_sdk::{Change, Error, Result, SortedMap, SortedSet};
 
-use super::{FILTER_VALUES, pages};
+use super::{FILTER_VALUES, pages, with_tags};
 use crate::api::{AwsRefusal, EC2, Element, RequestForm};
 use crate::settings::ClusterMarks;
 
@@ -187,12 +187,6 @@ fn peers(form: RequestForm, rule: &str, permissions: &[&IpPermission]) -> Reques
         let peer = format!("{rule}.{list}.{number}");
         let description = Some(&it.description).filter(|it| !it.is_empty());
         form.with(format!("{peer}.{field}"), value).with_some(&format!("{peer}.Description"), description)
-    })
-}
-
-fn with_tags(form: RequestForm, list: &str, tags: &SortedMap<String, String>) -> RequestForm {
-    tags.iter().zip(1..).fold(form, |form, ((key, value), number): (_, usize)| {
-        form.with(format!("{list}.{number}.Key"), key).with(format!("{list}.{number}.Value"), value)
     })
 }
 

@@ -1,6 +1,6 @@
 //! The calls of load balancing in its version of 2015, and of subnets.
 
-use super::Call;
+use super::SdkCall;
 use crate::api::ec2::subnets;
 use crate::api::elbv2::listeners::{self, ListenerContent};
 use crate::api::elbv2::load_balancers::{self, SubnetMapping};
@@ -11,7 +11,7 @@ const FORWARD: ListenerContent<'static> =
     ListenerContent { protocol: None, policy: None, certificate: None, target_group: Some("arn:tg") };
 
 /// A call that sends each recorded request, by the name of the recording.
-pub(super) const CALLS: [Call; 24] = [
+pub(super) const CALLS: [SdkCall; 24] = [
     ("subnets", |host| drop(host.run(|| subnets::by_ids(["subnet-1", "subnet-2"])))),
     ("network-found", |host| drop(host.run(|| load_balancers::named("a1")))),
     ("network-page", |host| drop(host.run(|| load_balancers::page(Some("m+/="))))),

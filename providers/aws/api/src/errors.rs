@@ -7,8 +7,8 @@ use std::time::Duration;
 use aerostat_sdk::Error;
 use aerostat_sdk::http::{self, Refused, Response};
 
-use super::codes::{is_about_keys, refused};
-use super::xml::{self, Element, Unreadable};
+use crate::codes::{is_about_keys, refused};
+use crate::xml::{self, Element, Unreadable};
 
 /// How long an API is left alone that throttles: AWS does not say for how long. A bucket of EC2's requests is full again after that time
 /// ("Request throttling for the Amazon EC2 API": describing actions get back 20 requests a second, up to 100).
@@ -19,16 +19,17 @@ const WORDS: usize = 400;
 
 /// Why there is nothing of what was asked for.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct AwsRefusal {
+pub struct AwsRefusal {
     /// AWS's code; empty, if AWS has not answered.
-    pub(crate) code: String,
+    pub code: String,
     /// The error for the host.
-    pub(crate) error: Error,
+    pub error: Error,
 }
 
 impl AwsRefusal {
     /// AWS's words, for a person.
-    pub(crate) fn why(&self) -> &str {
+    #[must_use]
+    pub fn why(&self) -> &str {
         self.error.why()
     }
 }
@@ -47,15 +48,15 @@ impl From<AwsRefusal> for Error {
 
 /// A request, as messages name it.
 #[derive(Clone, Copy)]
-pub(super) struct AskedRequest<'a> {
-    pub(super) endpoint: &'a str,
+pub(crate) struct AskedRequest<'a> {
+    pub(crate) endpoint: &'a str,
     /// The beginning of the API's actions in policies.
-    pub(super) service: &'a str,
-    pub(super) action: &'a str,
+    pub(crate) service: &'a str,
+    pub(crate) action: &'a str,
 }
 
 /// The refusal that an answer is.
-pub(super) fn refusal(asked: AskedRequest<'_>, response: &Response) -> AwsRefusal {
+pub(crate) fn refusal(asked: AskedRequest<'_>, response: &Response) -> AwsRefusal {
     let said = said(response);
     let why = complaint(asked, response.status(), &said);
     let code = said.code;
@@ -82,7 +83,7 @@ pub(super) fn refusal(asked: AskedRequest<'_>, response: &Response) -> AwsRefusa
 }
 
 /// The refusal that a successful answer is which cannot be read.
-pub(super) fn unreadable(asked: AskedRequest<'_>, why: &Unreadable) -> AwsRefusal {
+pub(crate) fn unreadable(asked: AskedRequest<'_>, why: &Unreadable) -> AwsRefusal {
     let AskedRequest { endpoint, action, .. } = asked;
     Error::unavailable(format_args!("{action} at endpoint {endpoint}: an answer that cannot be read: {why}")).into()
 }

@@ -14,7 +14,7 @@ const KEPT: usize = 50_000;
 
 /// An element: its text, and the elements in it. Attributes and namespaces are left out: AWS's answers say nothing in them.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Element {
+pub struct Element {
     name: String,
     text: String,
     children: Vec<Element>,
@@ -43,35 +43,41 @@ impl Element {
     }
 
     /// The first element of this name in it.
-    pub(crate) fn child(&self, name: &str) -> Option<&Element> {
+    #[must_use]
+    pub fn child(&self, name: &str) -> Option<&Element> {
         self.children.iter().find(|it| it.name == name)
     }
 
     /// The text of the element at this path of names; `None` if it is missing or empty.
-    pub(crate) fn text(&self, path: &[&str]) -> Option<&str> {
+    #[must_use]
+    pub fn text(&self, path: &[&str]) -> Option<&str> {
         let found = path.iter().try_fold(self, |it, name| it.child(name))?;
         Some(found.text.trim()).filter(|it| !it.is_empty())
     }
 
     /// The items of the list of this name, which EC2 calls `item` and load balancing `member`; none if it is missing.
-    pub(crate) fn items(&self, list: &str) -> vec::IntoIter<&Element> {
+    #[must_use]
+    pub fn items(&self, list: &str) -> vec::IntoIter<&Element> {
         let all = self.child(list).map_or(&[][..], |it| &it.children[..]);
         let items: Vec<_> = all.iter().filter(|it| matches!(&*it.name, "item" | "member")).collect();
         items.into_iter()
     }
 
     /// The texts of this field in all items of a list that have it.
-    pub(crate) fn each(&self, list: &str, field: &str) -> Vec<String> {
+    #[must_use]
+    pub fn each(&self, list: &str, field: &str) -> Vec<String> {
         self.items(list).filter_map(|it| it.text(&[field])).map(str::to_owned).collect()
     }
 
     /// The texts in the list of this name, whose items are text alone.
-    pub(crate) fn texts(&self, list: &str) -> Vec<String> {
+    #[must_use]
+    pub fn texts(&self, list: &str) -> Vec<String> {
         self.items(list).map(|it| it.text.trim()).filter(|it| !it.is_empty()).map(str::to_owned).collect()
     }
 
     /// The tags of a resource of EC2: key and value.
-    pub(crate) fn tags(&self) -> Vec<(String, String)> {
+    #[must_use]
+    pub fn tags(&self) -> Vec<(String, String)> {
         let tag =
             |it: &Element| Some((it.text(&["key"])?.to_owned(), it.text(&["value"]).unwrap_or_default().to_owned()));
         self.items("tagSet").filter_map(tag).collect()

@@ -2,19 +2,21 @@
 
 /// The names and values of one request, in order.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct RequestForm {
+pub struct RequestForm {
     pairs: Vec<(String, String)>,
     filters: usize,
 }
 
 impl RequestForm {
     /// A request for this action of this version of an API.
-    pub(crate) fn new(action: &str, version: &str) -> Self {
+    #[must_use]
+    pub fn new(action: &str, version: &str) -> Self {
         Self { pairs: Vec::new(), filters: 0 }.with("Action", action).with("Version", version)
     }
 
     /// Adds one value.
-    pub(crate) fn with(self, name: impl Into<String>, value: impl ToString) -> Self {
+    #[must_use]
+    pub fn with(self, name: impl Into<String>, value: impl ToString) -> Self {
         self.and(name.into(), value.to_string())
     }
 
@@ -25,7 +27,8 @@ impl RequestForm {
     }
 
     /// Adds one value, if there is one.
-    pub(crate) fn with_some(self, name: &str, value: Option<impl ToString>) -> Self {
+    #[must_use]
+    pub fn with_some(self, name: &str, value: Option<impl ToString>) -> Self {
         match value {
             Some(value) => self.with(name, value),
             None => self,
@@ -33,7 +36,8 @@ impl RequestForm {
     }
 
     /// Adds a list as EC2 takes it: `InstanceId.1`, `InstanceId.2`.
-    pub(crate) fn list<V: ToString>(self, name: &str, values: impl IntoIterator<Item = V>) -> Self {
+    #[must_use]
+    pub fn list<V: ToString>(self, name: &str, values: impl IntoIterator<Item = V>) -> Self {
         self.numbered(name, &mut values.into_iter().map(|it| it.to_string()))
     }
 
@@ -43,7 +47,8 @@ impl RequestForm {
     }
 
     /// Adds a filter of EC2: what has one of these values.
-    pub(crate) fn filter<V: ToString>(self, name: &str, values: impl IntoIterator<Item = V>) -> Self {
+    #[must_use]
+    pub fn filter<V: ToString>(self, name: &str, values: impl IntoIterator<Item = V>) -> Self {
         self.filtered(name, &mut values.into_iter().map(|it| it.to_string()))
     }
 
@@ -55,12 +60,14 @@ impl RequestForm {
     }
 
     /// The action.
-    pub(crate) fn action(&self) -> &str {
+    #[must_use]
+    pub fn action(&self) -> &str {
         self.pairs.first().map_or("", |(_, action)| action)
     }
 
     /// All names and values.
-    pub(crate) fn into_pairs(self) -> Vec<(String, String)> {
+    #[must_use]
+    pub fn into_pairs(self) -> Vec<(String, String)> {
         self.pairs
     }
 }
