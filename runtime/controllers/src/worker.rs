@@ -80,7 +80,7 @@ async fn work<R: Reconcile>(reconciler: Arc<R>, queue: Arc<WorkQueue>) {
         match contained(reconciler.sync(&key)).await {
             Ok(Ok(NextSync::Done)) => work.succeeded(),
             Ok(Ok(NextSync::After(delay))) => work.postponed(delay),
-            Ok(Ok(NextSync::UnderWay(delay))) => work.is_under_way(delay),
+            Ok(Ok(NextSync::UnderWay(delay))) => work.goes_on(delay),
             Ok(Err(error)) => {
                 reconciler.show(&key, &error, work.failures());
                 let pause = work.failed(|failures| reconciler.pause(&error, failures));

@@ -166,7 +166,7 @@ impl QueuedWork<'_> {
     }
 
     /// As [`Self::postponed`], where what was begun may still fail: failures before it count.
-    pub(crate) fn is_under_way(self, delay: Duration) {
+    pub(crate) fn goes_on(self, delay: Duration) {
         let mut state = self.queue.lock();
         self.queue.metrics.retries.inc();
         state.queue.put_back(&self.key, delay, Instant::now());

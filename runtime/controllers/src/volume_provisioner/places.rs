@@ -28,11 +28,11 @@ impl<'a> NodePlaces<'a> {
         let mut by_place: BTreeMap<VolumePlace, Vec<&'a str>> = BTreeMap::new();
         for (node, keys) in self.keys.iter().filter(|(_, keys)| !keys.is_empty()) {
             if let Ok(place) = segment(keys, self.labels.get(node).copied()) {
-                by_place.entry(place).or_default().push(node);
+                by_place.entry(place).or_default().push(*node);
             }
         }
-        let is_named = |node: &&&str, place: &VolumePlace| self.words.get(**node).is_some_and(|it| says(it, place));
-        by_place.retain(|place, nodes| !nodes.iter().any(|it| is_named(&it, place)));
+        let is_named = |node: &str, place: &VolumePlace| self.words.get(node).is_some_and(|it| says(it, place));
+        by_place.retain(|place, nodes| !nodes.iter().any(|it| is_named(it, place)));
         by_place.into_values().collect()
     }
 }
@@ -78,7 +78,7 @@ pub(super) fn places(question: PlaceQuestion<'_>, nodes: &NodePlaces<'_>) -> Res
             };
             let keys = keys.join(", ");
             let confirmed = |(node, keys): (&&str, &Vec<String>)| {
-                let place = segment(keys, nodes.labels.get(node).copied()).ok()?;
+                let place = segment(keys, nodes.labels.get(*node).copied()).ok()?;
                 nodes.is_confirmed(node, &place).then_some(place)
             };
             let all: Vec<_> = with_driver.filter_map(confirmed).collect::<BTreeSet<_>>().into_iter().collect();
