@@ -163,14 +163,6 @@ impl EbsWithChange {
     fn at(&self, instance: &str) -> Option<&EbsAttachment> {
         self.volume.attachments.iter().find(|it| it.instance == instance)
     }
-
-    /// Says that the last change has failed, once another has begun.
-    fn tell_failure<T>(&self, answer: &Result<T>, has_begun: impl FnOnce(&T) -> bool) {
-        let failed = self.modification.as_ref().filter(|it| it.state == "failed");
-        let failure =
-            failed.map(|it| format!("the change of volume {} of {} has failed: {}", self.volume.id, it.since, it.why));
-        volume_backend::tell_failure(failure.as_deref(), answer, has_begun);
-    }
 }
 
 /// One call about one volume.
@@ -339,6 +331,12 @@ impl VolumeBackend for EbsCall {
         })
     }
 
+    /// The last change of its size: it is read for growth alone.
+    fn failure(&self, live: &EbsWithChange) -> Option<String> {
+        let failed = live.modification.as_ref().filter(|it| it.state == "failed")?;
+        Some(format!("the change of volume {} of {} has failed: {}", live.volume.id, failed.since, failed.why))
+    }
+
     fn detach(&self, live: &EbsWithChange, node_id: &str) -> Result<Change<()>> {
         match api::detach(&live.volume.id, node_id) {
             // The next read shows it.
@@ -354,7 +352,7 @@ impl VolumeBackend for EbsCall {
         if let Some(last) = live.modification.as_ref().filter(|it| it.state == "optimizing") {
             return Ok(Change::Busy(format!("volume {id} is optimized after its change of {}: {RESTS}", last.since)));
         }
-        let change = match api::expand(id, bytes.div_ceil(GIB)) {
+        match api::expand(id, bytes.div_ceil(GIB)) {
             Err(refusal) => match &*refusal.code {
                 "IncorrectModificationState" | "VolumeModificationRateExceeded" => {
                     let last = live.modification.as_ref().map_or("before", |it| &it.since);
@@ -364,9 +362,7 @@ impl VolumeBackend for EbsCall {
                 _ => Err(refusal.into()),
             },
             Ok(()) => Ok(Change::Done(())),
-        };
-        live.tell_failure(&change, |it| *it == Change::Done(()));
-        change
+        }
     }
 }
 
