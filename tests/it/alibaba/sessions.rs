@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use egress::{Acs3Keys, KeyServiceUrl, RamArn};
-use tests::clouds::alibaba::{EcsMetadata, OIDC_TOKEN, Options, PROVIDER, ROLE, Simulator};
+use tests::clouds::alibaba::{
+    ACCOUNT, EcsMetadata, OIDC_TOKEN, OTHER_ACCOUNT, Options, Owner, PROVIDER, ROLE, Simulator, VPC,
+};
 use tests::published::{Served, alibaba};
 use tests::vendor::loading::Secret;
 
@@ -54,4 +56,16 @@ async fn keys_of_the_machines_role_sign_too() {
     let rig = Rig::over(cloud, None, Acs3Keys::InstanceMetadata { url }, &[], Vec::new()).await;
     assert_eq!(rig.list_all(100).await.len(), 3);
     rig.cloud.assert_valid();
+}
+
+/// The host writes and deletes nothing with it.
+#[tokio::test]
+async fn the_key_of_another_account_is_another_identity() {
+    let rig = Rig::instant().await;
+    let here = rig.abilities.identity.identity().await.unwrap().unwrap();
+    assert!(here.contains(&ACCOUNT.to_string()) && here.contains(VPC), "{here}");
+    rig.cloud.set_owner(Owner::Other);
+    let there = rig.abilities.identity.identity().await.unwrap().unwrap();
+    assert!(there.contains(&OTHER_ACCOUNT.to_string()), "{there}");
+    assert_ne!(here, there);
 }

@@ -40,18 +40,18 @@ aerostat_sdk::table! {
         "The zone that it works in.").otherwise("the cloud's choice").only_at_creation();
     OTHER_ZONE: Custom<String> = (vendor!("slave-zoneid"), Custom::slug("the id of a zone such as cn-hangzhou-g"),
         "The zone that takes over.").otherwise("the cloud's choice").only_at_creation();
-    INSTANCE_CHARGE: OneOf<&'static str> = (vendor!("instance-charge-type"),
-        OneOf(&[("PayBySpec", "PayBySpec"), ("PayByCLCU", "PayByCLCU")]), "What is paid for it.").default("PayByCLCU").only_at_creation();
+    INSTANCE_CHARGE: AnyCase<&'static str> = (vendor!("instance-charge-type"),
+        AnyCase(OneOf(&[("PayBySpec", "PayBySpec"), ("PayByCLCU", "PayByCLCU")])), "What is paid for it.").default("PayByCLCU").only_at_creation();
     SPEC: Custom<String> = (vendor!("spec"), Custom { allowed: "a size such as slb.s1.small", parse: spec },
         "Its size, with PayBySpec.").otherwise("slb.s1.small with PayBySpec");
-    CHARGE: OneOf<&'static str> = (vendor!("charge-type"),
-        OneOf(&[("paybytraffic", "paybytraffic"), ("paybybandwidth", "paybybandwidth")]), "What is paid for traffic from the internet.")
+    CHARGE: AnyCase<&'static str> = (vendor!("charge-type"),
+        AnyCase(OneOf(&[("paybytraffic", "paybytraffic"), ("paybybandwidth", "paybybandwidth")])), "What is paid for traffic from the internet.")
         .otherwise("paybytraffic");
     BANDWIDTH: Integer = (vendor!("bandwidth"), Integer::between(1, 5_120), "Megabits a second of traffic from the internet, with paybybandwidth.")
         .otherwise("the cloud's");
     DELETE_PROTECTION: AnyCase<&'static str> = (vendor!("delete-protection"), ON_OFF, "Whether others cannot delete it.").otherwise("on");
-    MODIFICATION_PROTECTION: OneOf<&'static str> = (vendor!("modification-protection"),
-        OneOf(&[("ConsoleProtection", "ConsoleProtection"), ("NonProtection", "NonProtection")]), "Whether it cannot be changed in the console.")
+    MODIFICATION_PROTECTION: AnyCase<&'static str> = (vendor!("modification-protection"),
+        AnyCase(OneOf(&[("ConsoleProtection", "ConsoleProtection"), ("NonProtection", "NonProtection")])), "Whether it cannot be changed in the console.")
         .otherwise("ConsoleProtection");
     TAGS: List<Custom<(String, String)>> = (vendor!("additional-resource-tags"),
         List { of: Custom { allowed: "a key, and a value such as team=web", parse: tag }, what: "tags", example: "team=web,stage=test" },
@@ -59,7 +59,7 @@ aerostat_sdk::table! {
     PRESERVE: Text = (vendor!("preserve-lb-on-delete"), Text("any text"), "It stays when the Service goes.");
     HOSTNAME: Custom<String> = (vendor!("hostname"), Custom::dns_name("a DNS name"),
         "The name that the Service's status shows in place of the address.").otherwise("the address");
-    EXTERNAL_ADDRESS: OneOf<()> = (vendor!("external-ip-type"), OneOf(&[("eip", ())]),
+    EXTERNAL_ADDRESS: AnyCase<()> = (vendor!("external-ip-type"), AnyCase(OneOf(&[("eip", ())])),
         "The Service's status shows the elastic address that is bound to it, in place of its own.").otherwise("its own");
     PROTOCOLS: List<Custom<(SlbProtocol, u16)>> = (vendor!("protocol-port"),
         List { of: Custom { allowed: "a protocol (tcp, udp, http, https), a colon and a port", parse: protocol }, what: "protocols of ports", example: "https:443,http:80" },
@@ -71,8 +71,8 @@ aerostat_sdk::table! {
     FORWARD: List<Custom<(u16, u16)>> = (vendor!("forward-port"),
         List { of: Custom { allowed: "two ports and a colon", parse: ports }, what: "ports", example: "80:443" },
         "Ports with http that send clients to a port with https.");
-    SCHEDULER: OneOf<&'static str> = (vendor!("scheduler"),
-        OneOf(&[("rr", "rr"), ("wrr", "wrr"), ("wlc", "wlc"), ("sch", "sch"), ("qch", "qch"), ("tch", "tch")]),
+    SCHEDULER: AnyCase<&'static str> = (vendor!("scheduler"),
+        AnyCase(OneOf(&[("rr", "rr"), ("wrr", "wrr"), ("wlc", "wlc"), ("sch", "sch"), ("qch", "qch"), ("tch", "tch")])),
         "How nodes are chosen.").otherwise("rr");
     IDLE_TIMEOUT: Integer = (vendor!("idle-timeout"), Integer::between(1, 900), "Seconds after which idle connections end: of a Network Load Balancer, or, at most 60, of http and https.")
         .otherwise("the cloud's");
@@ -87,7 +87,7 @@ aerostat_sdk::table! {
     PROXY_PROTOCOL: AnyCase<&'static str> = (vendor!("proxy-protocol"), AnyCase(OneOf(&[("on", "true"), ("off", "false")])),
         "Whether nodes are told the client by the PROXY protocol, version 2, with tcp and udp.").otherwise("off");
     STICKY: AnyCase<&'static str> = (vendor!("sticky-session"), ON_OFF, "Whether a client of http or https stays with a node.").otherwise("off");
-    STICKY_TYPE: OneOf<&'static str> = (vendor!("sticky-session-type"), OneOf(&[("insert", "insert"), ("server", "server")]),
+    STICKY_TYPE: AnyCase<&'static str> = (vendor!("sticky-session-type"), AnyCase(OneOf(&[("insert", "insert"), ("server", "server")])),
         "Whose cookie says with which: sticky-session needs it.");
     COOKIE: Custom<String> = (vendor!("cookie"), Custom { allowed: "a name of 1 to 200 letters, digits, dashes and underscores", parse: cookie },
         "The name of the cookie: the type server needs it.");
@@ -98,7 +98,7 @@ aerostat_sdk::table! {
         .otherwise("off");
     ACL_STATUS: AnyCase<&'static str> = (vendor!("acl-status"), ON_OFF, "Whether a list of access says who comes in.").otherwise("off");
     ACL_ID: Custom<String> = (vendor!("acl-id"), Custom { allowed: "ids of lists of access such as acl-1", parse: words }, "The list.");
-    ACL_TYPE: OneOf<&'static str> = (vendor!("acl-type"), OneOf(&[("white", "white"), ("black", "black")]), "Whether it lets in, or keeps out.");
+    ACL_TYPE: AnyCase<&'static str> = (vendor!("acl-type"), AnyCase(OneOf(&[("white", "white"), ("black", "black")])), "Whether it lets in, or keeps out.");
     CHECK_SWITCH: AnyCase<&'static str> = (vendor!("health-check-switch"), ON_OFF, "Whether nodes are checked, with tcp and udp.").otherwise("on");
     CHECK_FLAG: AnyCase<&'static str> = (vendor!("health-check-flag"), ON_OFF, "Whether nodes are checked, with http and https.")
         .otherwise("off, and on with externalTrafficPolicy Local");

@@ -2,7 +2,7 @@
 //! otherwise than it asks for is refused, and the others have no effect, which is told.
 
 use aerostat_sdk::annotations::Annotations;
-use aerostat_sdk::form::{OneOf, Text};
+use aerostat_sdk::form::{AnyCase, OneOf, Text};
 use aerostat_sdk::{Error, Result};
 
 use super::annotations::vendor;
@@ -10,13 +10,13 @@ use super::annotations::vendor;
 aerostat_sdk::table! {
     /// All of them.
     pub(crate) const TABLE;
-    NETWORK: OneOf<()> = (vendor!("network-type"), OneOf(&[("vpc", ())]), "The network of one of the address type intranet.").default("vpc");
-    BACKEND_TYPE: OneOf<()> = ("service.beta.kubernetes.io/backend-type", OneOf(&[("ecs", ())]), "Nodes take traffic, and not pods.").default("ecs");
-    BACKEND_FAMILY: OneOf<()> = (vendor!("backend-ip-version"), OneOf(&[("ipv4", ())]), "The family of addresses behind it.").default("ipv4");
-    GROUPS: Text = (vendor!("vgroup-port"), Text("ids of groups and ports"), "Not served, and refused: its groups are the Service's own.");
-    OVERRIDES: Text = (vendor!("force-override-listeners"), Text("true or false"), "No effect: its listeners are the Service's own.");
+    NETWORK: AnyCase<()> = (vendor!("network-type"), AnyCase(OneOf(&[("vpc", ())])), "The network of one of the address type intranet. classic is refused: what is made today is in a VPC.").default("vpc");
+    BACKEND_TYPE: AnyCase<()> = ("service.beta.kubernetes.io/backend-type", AnyCase(OneOf(&[("ecs", ())])), "Nodes take traffic. eni is refused: pods are no targets here.").default("ecs");
+    BACKEND_FAMILY: AnyCase<()> = (vendor!("backend-ip-version"), AnyCase(OneOf(&[("ipv4", ())])), "The family of addresses behind it. Others are refused: they are those of pods.").default("ipv4");
+    GROUPS: Text = (vendor!("vgroup-port"), Text("ids of groups and ports"), "Not served, and refused: it counts beside id alone, and its groups are the Service's own.");
+    OVERRIDES: Text = (vendor!("force-override-listeners"), Text("true or false"), "No effect: it counts beside id alone, and its listeners are the Service's own.");
     ALL_WEIGHT: Text = (vendor!("weight"), Text("a whole number from 0 to 100"), "No effect: it counts beside vgroup-port alone.");
-    UNSCHEDULED: Text = (vendor!("remove-unscheduled-backend"), Text("on or off"), "No effect: nodes that take no new pods take traffic.");
+    UNSCHEDULED: Text = (vendor!("remove-unscheduled-backend"), Text("on or off"), "No effect: nodes that take no new pods take traffic, as Kubernetes has it.");
 }
 
 /// Refuses values with which a Service would be served otherwise than it asks for.

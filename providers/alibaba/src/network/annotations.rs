@@ -31,8 +31,8 @@ aerostat_sdk::table! {
     CA_CERTIFICATES: List<Custom<String>> = (vendor!("cacert-id"), List { of: Custom { allowed: "the id of a certificate", parse: word }, what: "ids of certificates", example: "c1,c2" },
         "The certificates of the authorities that theirs are from.");
     ALPN: AnyCase<&'static str> = (vendor!("alpn"), TRUE_FALSE, "Whether tcpssl agrees on a protocol.").otherwise("off");
-    ALPN_POLICY: OneOf<&'static str> = (vendor!("alpn-policy"),
-        OneOf(&[("HTTP1Only", "HTTP1Only"), ("HTTP2Only", "HTTP2Only"), ("HTTP2Preferred", "HTTP2Preferred"), ("HTTP2Optional", "HTTP2Optional")]),
+    ALPN_POLICY: AnyCase<&'static str> = (vendor!("alpn-policy"),
+        AnyCase(OneOf(&[("HTTP1Only", "HTTP1Only"), ("HTTP2Only", "HTTP2Only"), ("HTTP2Preferred", "HTTP2Preferred"), ("HTTP2Optional", "HTTP2Optional")])),
         "Which one.");
     PORT_RANGE: Text = (vendor!("listener-port-range"), Text("ranges of ports"), "Not served, and refused: a range of ports is sent to pods.");
     BANDWIDTH_PACKAGE: Custom<String> = (vendor!("bandwidth-package-id"), Custom { allowed: "the id of a package such as cbwp-1", parse: package },

@@ -433,7 +433,7 @@ fn network_values_that_are_not_allowed_are_refused() {
         ("idle-timeout", "901"),
         ("ip-version", "ipv6"),
         ("listener-port-range", "1000-2000:80"),
-        ("bandwidth-package-id", "cbwp-1"),
+        ("bandwidth-package-id", "package-1"),
         ("server-group-type", "ip"),
         ("security-group-ids", "x"),
     ] {
