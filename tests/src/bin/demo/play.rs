@@ -111,7 +111,7 @@ pub(crate) async fn service_is_served<V: Shown>(stage: &mut Stage<V>, ground: &G
 /// A machine is deleted, and then its node.
 pub(crate) async fn machine_dies<V: Shown>(stage: &mut Stage<V>, ground: &Ground) -> Result<()> {
     let (node, machine) = (V::node(VICTIM), cloud::machine(VICTIM));
-    let what = if ground.volumes::<V>().is_some() { "A machine with the disk" } else { "A machine" };
+    let what = if ground.volumes::<V>().is_some() { "The machine with the disk" } else { "A machine" };
     stage.screen.step(&format!("{what} is deleted in the cloud, and its kubelet stops reporting"))?;
     V::remove_machine(stage.cloud.account(), machine);
     stage.screen.happened(Colour::Dim, "cloud", &format!("{} {} {}", V::MACHINE, V::machine(machine), V::GONE))?;
