@@ -75,7 +75,7 @@ async fn a_cluster_lives_by_a_trusted_profile_of_its_pods() {
 
     let forms = forms(&cloud);
     assert!(forms.len() > 1, "a token that ends is renewed");
-    let expected = [("grant_type", CR_TOKEN), ("cr_token", &token), ("profile_id", id)];
+    let expected = [("grant_type", CR_TOKEN), ("cr_token", token.as_str()), ("profile_id", id)];
     let expected = expected.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
     assert!(forms.iter().all(|it| *it == (expected.clone(), Some(200))), "{forms:#?}");
     assert!(!cloud.requests().iter().any(is_refused), "nothing was asked with a token that had ended");
@@ -145,6 +145,7 @@ async fn iam_gives_tokens_to_what_proves_itself_alone() {
         iam.signed_for_pod(pods, "sts.example.com", 600),
     );
     let forged = format!("{}.AAAA", good.rsplit_once('.').unwrap().0);
+    let (good, ended, thief, others, forged) = (&*good, &*ended, &*thief, &*others, &*forged);
     let (id, name) = TRUSTED_PROFILE;
     let (of_key, of_pod) = ("urn:ibm:params:oauth:grant-type:apikey", CR_TOKEN);
     for (grant, form, expected) in [
@@ -152,24 +153,24 @@ async fn iam_gives_tokens_to_what_proves_itself_alone() {
         (of_key, &[("apikey", "nobodys")], "400 BXNIM0415E"),
         (of_key, &[], "400 BXNIM0415E"),
         (of_key, &[("apikey", API_KEY), ("profile_id", id)], "400 BXNIM0101E"),
-        (of_pod, &[("cr_token", &good), ("profile_id", id)], "200"),
-        (of_pod, &[("cr_token", &good), ("profile_name", name)], "200"),
-        (of_pod, &[("cr_token", &good), ("profile_id", name)], "400 BXNIM0436E"),
-        (of_pod, &[("cr_token", &good), ("profile_id", id), ("profile_name", name)], "400 BXNIM0109E"),
-        (of_pod, &[("cr_token", &good)], "400 BXNIM0109E"),
-        (of_pod, &[("cr_token", &good), ("cr_token", &good), ("profile_id", id)], "400 BXNIM0101E"),
-        (of_pod, &[("cr_token", &ended), ("profile_id", id)], "400 BXNIM0512E"),
-        (of_pod, &[("cr_token", &thief), ("profile_id", id)], "400 BXNIM0513E"),
-        (of_pod, &[("cr_token", &others), ("profile_id", id)], "400 BXNIM0513E"),
-        (of_pod, &[("cr_token", &forged), ("profile_id", id)], "400 BXNIM0514E"),
+        (of_pod, &[("cr_token", good), ("profile_id", id)], "200"),
+        (of_pod, &[("cr_token", good), ("profile_name", name)], "200"),
+        (of_pod, &[("cr_token", good), ("profile_id", name)], "400 BXNIM0436E"),
+        (of_pod, &[("cr_token", good), ("profile_id", id), ("profile_name", name)], "400 BXNIM0109E"),
+        (of_pod, &[("cr_token", good)], "400 BXNIM0109E"),
+        (of_pod, &[("cr_token", good), ("cr_token", good), ("profile_id", id)], "400 BXNIM0101E"),
+        (of_pod, &[("cr_token", ended), ("profile_id", id)], "400 BXNIM0512E"),
+        (of_pod, &[("cr_token", thief), ("profile_id", id)], "400 BXNIM0513E"),
+        (of_pod, &[("cr_token", others), ("profile_id", id)], "400 BXNIM0513E"),
+        (of_pod, &[("cr_token", forged), ("profile_id", id)], "400 BXNIM0514E"),
         (of_pod, &[("profile_id", id)], "400 BXNIM0514E"),
         ("password", &[("apikey", API_KEY)], "400 BXNIM0101E"),
     ] {
-        let whole = [&[("grant_type", grant)], form].concat();
+        let whole = [&[("grant_type", grant)][..], form].concat();
         assert_eq!(exchanged(&cloud, &whole).await, expected, "{whole:?}");
     }
     iam.delete_profile();
-    let form = [("grant_type", of_pod), ("cr_token", good.as_str()), ("profile_id", id)];
+    let form = [("grant_type", of_pod), ("cr_token", good), ("profile_id", id)];
     assert_eq!(exchanged(&cloud, &form).await, "400 BXNIM0436E");
     cloud.assert_valid();
 }

@@ -166,9 +166,8 @@ impl OwnGroup<'_> {
                 let Some(group) = api::named(self.vpc, &self.name())? else {
                     return match self.make(protocol)? {
                         Creation::Begun(made) | Creation::Made(made) => self.attach(&made.id, live).map(Some),
-                        // Lists show the one of a call before late.
-                        Creation::Busy(why) | Creation::Taken(why) => Ok(Some(Change::Busy(why))),
-                        Creation::Unclear(why) => Err(Error::Unavailable(why)),
+                        Creation::Busy(why) => Ok(Some(Change::Busy(why))),
+                        Creation::Taken(why) | Creation::Unclear(why) => Err(Error::Unavailable(why)),
                     };
                 };
                 match self.put_rules_right(&group, protocol)? {

@@ -191,8 +191,18 @@ fn a_taken_name_that_no_list_shows_is_told() {
     new.lag(None);
     new.cloud.borrow_mut().cloud().groups.push(json!({ "id": "r006-hidden", "name": NAME, "rules": [], "late": true }));
     let mut service = ranged(&["10.0.0.0/8"]);
-    (0..2).for_each(|_| drop(new.call(&mut service)));
-    assert_eq!(new.reasons(), ["LoadBalancerCreationUnclear"]);
+    let mut told = None;
+    for _ in 0..8 {
+        if let Ok(Progress::Failed(failed)) = new.call(&mut service) {
+            told = told.or(Some(failed.error));
+        }
+        new.cloud.borrow_mut().advance(Duration::from_secs(15));
+    }
+    assert!(
+        matches!(&told, Some(Error::Unavailable(why)) if why.contains(NAME) && why.contains("is shown by no list")),
+        "{told:?}"
+    );
+    assert_eq!(new.reasons(), [""; 0], "it is looked for before it is told");
 }
 
 #[test]
