@@ -41,6 +41,7 @@ async fn rig() -> (Rig, Setup) {
     }
     let class = json!({
         "metadata": { "name": "fast" }, "provisioner": DRIVER, "volumeBindingMode": "WaitForFirstConsumer",
+        "allowVolumeExpansion": true,
         "parameters": { "type": "gp3", "iops": "3500", "tagSpecification_1": "team=blue" },
     });
     made::<StorageClass>(&Api::all(rig.cluster.admin.clone()), class).await;
@@ -162,6 +163,33 @@ async fn a_claims_volume_of_ebs_is_made_moves_and_goes() {
     released(&rig, "data", &name).await;
     process.stop().await;
     cluster.stop().await;
+}
+
+/// Cases: csi 71
+#[tokio::test]
+async fn a_claims_volume_of_ebs_grows_where_it_is() {
+    let (rig, setup) = rig().await;
+    let name = claim(&rig, "data").await;
+    let process = started(&setup).await;
+    provisioned(&rig, "data", &name, 1).await;
+    attached(&rig, &name, 1).await;
+    // As kube-controller-manager binds it.
+    let merge =
+        async |patch: Value| claims(&rig).patch("data", &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+    merge(json!({ "spec": { "volumeName": name } })).await;
+    let bound = Patch::Merge(json!({ "status": { "phase": "Bound", "capacity": { "storage": "2Gi" } } }));
+    claims(&rig).patch_status("data", &PatchParams::default(), &bound).await.unwrap();
+    merge(json!({ "spec": { "resources": { "requests": { "storage": "3Gi" } } } })).await;
+    let grown = async || {
+        let volume = volumes(&rig).get(&name).await.ok()?;
+        (volume.spec?.capacity?["storage"].0 == "3Gi").then_some(())
+    };
+    assert!(wait::within(wait::DEADLINE, grown).await.is_some(), "{:?}; {}", in_cloud(&rig), rig.told().await);
+    let [live] = &in_cloud(&rig)[..] else { panic!("{:?}", in_cloud(&rig)) };
+    assert_eq!((&live["gibibytes"], &live["instances"]), (&json!(3), &json!([instance(1)])));
+    let asked = rig.cloud.asked("ec2", "ModifyVolume");
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    process.stop().await;
 }
 
 /// Cases: csi 25

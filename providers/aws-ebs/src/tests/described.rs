@@ -47,7 +47,7 @@ fn settings_that_cannot_work_are_refused_at_load() {
         ("vpc", "main", "the id of a VPC such as vpc-0123456789abcdef0"),
         ("createAgainAfter", "2h", "between 1s and 1h"),
     ] {
-        let refused = required().setting(name, value).run(Ebs::describe).unwrap_err();
+        let refused = Host::new().setting(name, value).run(Ebs::describe).unwrap_err();
         assert_eq!(refused, Error::invalid(format_args!("setting {name}: {value:?} is not {allowed}")));
     }
 }
