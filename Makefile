@@ -78,6 +78,12 @@ compare-gcp: control-plane cloud-provider-gcp ## Play the recorded stories with 
 	@$(CARGO) build --locked --workspace --bins
 	@exec target/debug/compare_gcp
 
+.PHONY: compare-volumes
+compare-volumes: control-plane csi-sidecars ## Play one story of volumes with the sidecars of CSI and with aerostat, and show how they differ. RECORD=1 records for `make test`.
+	@printf '\n==> Building aerostat, the providers and the comparison (minutes at the first time)\n'
+	@$(CARGO) build --locked --workspace --bins
+	@RECORD=$(RECORD) exec target/debug/compare_volumes
+
 .PHONY: compare-openstack
 compare-openstack: control-plane ## Play the recorded stories of OpenStack's own controller manager with MANAGER=program, and show what differs.
 	@$(CARGO) build --locked --workspace --bins
@@ -285,6 +291,10 @@ cloud-provider-aws: preflight ## Build AWS's own manager, which aerostat is comp
 .PHONY: cloud-provider-gcp
 cloud-provider-gcp: preflight ## Build a manager of Google's own provider package, which aerostat is compared with, into target/ (3 minutes, once).
 	@tests/cloud-provider-gcp/build.sh
+
+.PHONY: csi-sidecars
+csi-sidecars: preflight ## Build the sidecars of CSI and a driver for them, which aerostat is compared with, into target/ (5 minutes, once).
+	@tests/csi-sidecars/build.sh
 
 # make's slots are not Rust's, which has its own.
 .PHONY: preflight

@@ -18,6 +18,7 @@ pub mod component;
 mod contract;
 pub mod control_plane;
 pub mod costly;
+pub mod csi_sidecars;
 pub mod faults;
 pub mod fixtures;
 pub mod folder;

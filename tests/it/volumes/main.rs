@@ -18,6 +18,7 @@ mod migrated;
 mod provisioner;
 mod refusals;
 mod setup;
+mod sidecars;
 mod takeover;
 mod vendor;
 mod volumes;

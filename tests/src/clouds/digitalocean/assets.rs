@@ -79,6 +79,7 @@ impl Cloud for Assets {
             (&Method::GET, ["volumes", id]) => self.volumes.one(id),
             (&Method::DELETE, ["volumes", id]) => self.volumes.delete(id),
             (&Method::GET, ["volumes", id, "actions"]) => self.volumes.actions_on(id, query),
+            (&Method::GET, ["volumes", id, "actions", action]) => self.volumes.action_on(id, action),
             (&Method::POST, ["volumes", id, "actions"]) => self.volumes.act(id, body),
             (&Method::GET, ["vpcs"]) => self.vpcs.page(query),
             (&Method::GET, ["vpcs", id]) => self.vpcs.one(id),

@@ -205,6 +205,15 @@ impl Volumes {
         answer
     }
 
+    /// `GET /v2/volumes/{id}/actions/{action}`.
+    pub(super) fn action_on(&self, id: &str, action: &str) -> Answer {
+        let mut state = self.now();
+        let is_asked = |it: &&mut VolumeAction| it.volume == id && it.id.to_string() == action;
+        let Some(action) = state.actions.iter_mut().find(is_asked) else { return errors::not_found() };
+        action.reads += 1;
+        Answer::ok(&json!({ "action": action.object() }))
+    }
+
     /// `POST /v2/volumes/{id}/actions`.
     pub(super) fn act(&self, id: &str, body: &[u8]) -> Answer {
         self.acted(id, body).unwrap_or_else(|refused| *refused)
