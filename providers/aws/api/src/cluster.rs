@@ -1,5 +1,7 @@
 //! The cluster, as the settings of each module name it.
 
+#![allow(missing_docs, reason = "each row of the table says itself what it is")]
+
 use aerostat_sdk::form::Custom;
 use aerostat_sdk::{Error, Result, settings};
 
