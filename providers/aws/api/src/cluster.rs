@@ -1,5 +1,7 @@
 //! The cluster, as the settings of each module name it.
 
+#![allow(missing_docs, reason = "each row of the table says itself what it is")]
+
 use aerostat_sdk::form::Custom;
 use aerostat_sdk::{Error, Result, settings};
 
@@ -19,6 +21,7 @@ aerostat_sdk::table! {
 
 /// `text`, if it is an id of EC2 with the beginning that its kind has.
 #[must_use]
+#[inline]
 pub fn resource_id(prefix: &str, text: &str) -> Option<String> {
     let rest = text.strip_prefix(prefix)?;
     let is_id = !rest.is_empty() && rest.bytes().all(|it| it.is_ascii_alphanumeric());
@@ -44,18 +47,21 @@ impl ClusterSettings {
     /// # Errors
     ///
     /// `invalid`, naming the setting, its value and the allowed values.
+    #[inline]
     pub fn read() -> Result<Self> {
         Ok(Self { region: settings::get(&REGION)?, vpc: settings::get(&VPC)?, id: settings::get(&CLUSTER_ID)? })
     }
 
     /// The key of its tag.
     #[must_use]
+    #[inline]
     pub fn tag(&self) -> String {
         format!("kubernetes.io/cluster/{}", self.id)
     }
 
     /// Its id in tags.
     #[must_use]
+    #[inline]
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -66,6 +72,7 @@ impl ClusterSettings {
     /// # Errors
     ///
     /// `invalid`, naming the setting.
+    #[inline]
     pub fn check_zone(&self, what: &str, zone: &str) -> Result<()> {
         let rest = zone.strip_prefix(&*self.region).map(|it| it.strip_prefix('-').unwrap_or(it));
         match rest.and_then(|it| it.chars().next()) {
@@ -82,6 +89,7 @@ impl ClusterSettings {
     /// # Errors
     ///
     /// `denied`, if the credential's account has no such VPC; and what AWS answered.
+    #[inline]
     pub fn identity(&self) -> Result<String> {
         let Self { region, vpc, .. } = self;
         let owner = crate::ec2::account(vpc)?.ok_or_else(|| {

@@ -19,11 +19,13 @@ const UNKNOWN_KEYS: [&str; 9] = [
 ];
 
 /// Whether AWS does not know the credential, or does not accept it any more.
+#[inline]
 pub(crate) fn is_about_keys(code: &str) -> bool {
     UNKNOWN_KEYS.contains(&code)
 }
 
 /// The kind of a refusal with this code; `None`, if it does not come from the API. Without a code, the status says it.
+#[inline]
 pub(crate) fn refused(code: &str, status: u16) -> Option<Refused> {
     Some(match code {
         "BandwidthLimitExceeded"

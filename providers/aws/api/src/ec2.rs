@@ -14,6 +14,7 @@ pub const FILTER_VALUES: usize = 200;
 /// # Errors
 ///
 /// What AWS answered. A list that does not end is refused.
+#[inline]
 pub fn pages(form: &RequestForm, path: &[&str], each: &mut dyn FnMut(Element)) -> Result<(), AwsRefusal> {
     let mut token: Option<String> = None;
     loop {
@@ -28,6 +29,7 @@ pub fn pages(form: &RequestForm, path: &[&str], each: &mut dyn FnMut(Element)) -
 
 /// Adds keys and values to the list of this name.
 #[must_use]
+#[inline]
 pub fn with_tags(form: RequestForm, list: &str, tags: &Tags) -> RequestForm {
     tags.iter().zip(1..).fold(form, |form, ((key, value), number): (_, usize)| {
         form.with(format!("{list}.{number}.Key"), key).with(format!("{list}.{number}.Value"), value)
@@ -35,6 +37,7 @@ pub fn with_tags(form: RequestForm, list: &str, tags: &Tags) -> RequestForm {
 }
 
 /// The account that a VPC belongs to (`DescribeVpcs`); `None`, if the credential's account sees no such VPC.
+#[inline]
 pub(crate) fn account(vpc: &str) -> Result<Option<String>, AwsRefusal> {
     let mut owner = None;
     let form = EC2.action("DescribeVpcs").filter("vpc-id", [vpc]);

@@ -29,18 +29,21 @@ pub struct AwsRefusal {
 impl AwsRefusal {
     /// AWS's words, for a person.
     #[must_use]
+    #[inline]
     pub fn why(&self) -> &str {
         self.error.why()
     }
 }
 
 impl From<Error> for AwsRefusal {
+    #[inline]
     fn from(error: Error) -> Self {
         Self { code: String::new(), error }
     }
 }
 
 impl From<AwsRefusal> for Error {
+    #[inline]
     fn from(refusal: AwsRefusal) -> Self {
         refusal.error
     }
@@ -56,6 +59,7 @@ pub(crate) struct AskedRequest<'a> {
 }
 
 /// The refusal that an answer is.
+#[inline]
 pub(crate) fn refusal(asked: AskedRequest<'_>, response: &Response) -> AwsRefusal {
     let said = said(response);
     let why = complaint(asked, response.status(), &said);
@@ -83,6 +87,7 @@ pub(crate) fn refusal(asked: AskedRequest<'_>, response: &Response) -> AwsRefusa
 }
 
 /// The refusal that a successful answer is which cannot be read.
+#[inline]
 pub(crate) fn unreadable(asked: AskedRequest<'_>, why: &Unreadable) -> AwsRefusal {
     let AskedRequest { endpoint, action, .. } = asked;
     Error::unavailable(format_args!("{action} at endpoint {endpoint}: an answer that cannot be read: {why}")).into()
@@ -99,6 +104,7 @@ struct Said {
     request: String,
 }
 
+#[inline]
 fn said(response: &Response) -> Said {
     let Ok(answer) = xml::read(Some(response.body()).filter(|it| it.len() <= ERROR_BYTES).unwrap_or_default()) else {
         return Said::default();
@@ -109,12 +115,14 @@ fn said(response: &Response) -> Said {
 }
 
 /// The id of the request, by which AWS's support finds it.
+#[inline]
 fn request(answer: &Element) -> String {
     let id = answer.text(&["RequestID"]).or_else(|| answer.text(&["RequestId"])).unwrap_or_default();
     id.chars().filter(char::is_ascii_graphic).take(64).collect()
 }
 
 /// The answer for a person: "DescribeInstances at endpoint ec2: 400 InvalidParameterValue: … (request …)".
+#[inline]
 fn complaint(asked: AskedRequest<'_>, status: u16, said: &Said) -> String {
     let mut text = format!("{} at endpoint {}: {status}", asked.action, asked.endpoint);
     for (separator, words) in [(" ", &said.code), (": ", &said.sentence)] {

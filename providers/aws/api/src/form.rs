@@ -10,6 +10,7 @@ pub struct RequestForm {
 impl RequestForm {
     /// A request for this action of this version of an API.
     #[must_use]
+    #[inline]
     pub fn new(action: &str, version: &str) -> Self {
         Self { pairs: Vec::new(), filters: 0 }.with("Action", action).with("Version", version)
     }
@@ -21,6 +22,7 @@ impl RequestForm {
     }
 
     /// As [`Self::with`]. It is compiled once, and not for each type of a value.
+    #[inline]
     fn and(mut self, name: String, value: String) -> Self {
         self.pairs.push((name, value));
         self
@@ -42,6 +44,7 @@ impl RequestForm {
     }
 
     /// As [`Self::list`], compiled once.
+    #[inline]
     fn numbered(self, name: &str, values: &mut dyn Iterator<Item = String>) -> Self {
         values.zip(1..).fold(self, |it, (value, number): (_, usize)| it.and(format!("{name}.{number}"), value))
     }
@@ -53,6 +56,7 @@ impl RequestForm {
     }
 
     /// As [`Self::filter`], compiled once.
+    #[inline]
     fn filtered(mut self, name: &str, values: &mut dyn Iterator<Item = String>) -> Self {
         self.filters += 1;
         let filter = format!("Filter.{}", self.filters);
@@ -61,12 +65,14 @@ impl RequestForm {
 
     /// The action.
     #[must_use]
+    #[inline]
     pub fn action(&self) -> &str {
         self.pairs.first().map_or("", |(_, action)| action)
     }
 
     /// All names and values.
     #[must_use]
+    #[inline]
     pub fn into_pairs(self) -> Vec<(String, String)> {
         self.pairs
     }

@@ -1,7 +1,8 @@
 //! AWS as its modules have it in common: requests in the form of the Query protocols, answers in XML, error codes, lists of EC2,
 //! the rules of endpoints, and the cluster in the settings.
 //!
-//! A crate of its own: one module links no exports of another one.
+//! A crate of its own: one module links no exports of another one. Its functions are `#[inline]`, so that they are compiled in the module that calls them:
+//! compiled here, the generic ones that they call would be in a module twice.
 
 #![forbid(unsafe_code)]
 

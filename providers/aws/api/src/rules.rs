@@ -22,12 +22,14 @@ pub struct ChangeOperation<'a> {
 
 /// The endpoint of an API.
 #[must_use]
+#[inline]
 pub fn endpoint(api: AwsApi, purpose: &str, example: &str) -> Endpoint {
     Endpoint::new(api.endpoint, purpose, example).operation_parameter("Action").parameter("Version", api.version)
 }
 
 /// Allows operations that read, with whatever they carry.
 #[must_use]
+#[inline]
 pub fn reads(endpoint: Endpoint, api: AwsApi, operations: &[&str]) -> Endpoint {
     let actions: Vec<_> = operations.iter().map(|it| action(api, it)).collect();
     endpoint.allow_operations(Effect::Read, operations.iter().copied(), actions.iter().map(String::as_str))
@@ -35,6 +37,7 @@ pub fn reads(endpoint: Endpoint, api: AwsApi, operations: &[&str]) -> Endpoint {
 
 /// Allows operations that change something, each with what it carries.
 #[must_use]
+#[inline]
 pub fn changes(endpoint: Endpoint, api: AwsApi, operations: &[ChangeOperation<'_>]) -> Endpoint {
     operations.iter().fold(endpoint, |endpoint, ChangeOperation { effect, operation, only, values }| {
         let action = action(api, operation);
@@ -44,6 +47,7 @@ pub fn changes(endpoint: Endpoint, api: AwsApi, operations: &[ChangeOperation<'_
 }
 
 /// The action that IAM asks for has the operation's name.
+#[inline]
 fn action(api: AwsApi, operation: &str) -> String {
     format!("{}:{operation}", api.service)
 }

@@ -24,6 +24,7 @@ pub const EC2: AwsApi = AwsApi { endpoint: "ec2", service: "ec2", version: "2016
 impl AwsApi {
     /// A request for this action.
     #[must_use]
+    #[inline]
     pub fn action(self, action: &str) -> RequestForm {
         RequestForm::new(action, self.version)
     }
@@ -33,6 +34,7 @@ impl AwsApi {
     /// # Errors
     ///
     /// What AWS answered, or why its answer cannot be read.
+    #[inline]
     pub fn call(self, form: RequestForm) -> Result<Element, AwsRefusal> {
         self.send(form, &[], &mut |_| ())
     }
@@ -47,6 +49,7 @@ impl AwsApi {
     }
 
     /// As [`Self::each`]. It is not generic: compiled for each caller, it would make the module larger by 65 KB.
+    #[inline]
     fn send(self, form: RequestForm, path: &[&str], each: &mut dyn FnMut(Element)) -> Result<Element, AwsRefusal> {
         let action = form.action().to_owned();
         let asked = AskedRequest { endpoint: self.endpoint, service: self.service, action: &action };
@@ -60,6 +63,7 @@ impl AwsApi {
 
     /// The refusal of a creation that was carried out, and whose answer does not say what was made.
     #[must_use]
+    #[inline]
     pub fn empty(self, action: &str) -> AwsRefusal {
         let endpoint = self.endpoint;
         Error::unavailable(format_args!("{action} at endpoint {endpoint}: the answer does not say what was made"))
@@ -68,6 +72,7 @@ impl AwsApi {
 
     /// The refusal of a list that goes on with its own page.
     #[must_use]
+    #[inline]
     pub fn endless(self, action: &str) -> AwsRefusal {
         let endpoint = self.endpoint;
         Error::unavailable(format_args!("{action} at endpoint {endpoint}: the list does not end")).into()

@@ -31,6 +31,7 @@ impl Unreadable {
 }
 
 impl fmt::Display for Unreadable {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -38,18 +39,21 @@ impl fmt::Display for Unreadable {
 
 impl Element {
     /// How many elements it is, with those in it.
+    #[inline]
     fn count(&self) -> usize {
         1 + self.children.iter().map(Self::count).sum::<usize>()
     }
 
     /// The first element of this name in it.
     #[must_use]
+    #[inline]
     pub fn child(&self, name: &str) -> Option<&Element> {
         self.children.iter().find(|it| it.name == name)
     }
 
     /// The text of the element at this path of names; `None` if it is missing or empty.
     #[must_use]
+    #[inline]
     pub fn text(&self, path: &[&str]) -> Option<&str> {
         let found = path.iter().try_fold(self, |it, name| it.child(name))?;
         Some(found.text.trim()).filter(|it| !it.is_empty())
@@ -57,6 +61,7 @@ impl Element {
 
     /// The items of the list of this name, which EC2 calls `item` and load balancing `member`; none if it is missing.
     #[must_use]
+    #[inline]
     pub fn items(&self, list: &str) -> vec::IntoIter<&Element> {
         let all = self.child(list).map_or(&[][..], |it| &it.children[..]);
         let items: Vec<_> = all.iter().filter(|it| matches!(&*it.name, "item" | "member")).collect();
@@ -65,18 +70,21 @@ impl Element {
 
     /// The texts of this field in all items of a list that have it.
     #[must_use]
+    #[inline]
     pub fn each(&self, list: &str, field: &str) -> Vec<String> {
         self.items(list).filter_map(|it| it.text(&[field])).map(str::to_owned).collect()
     }
 
     /// The texts in the list of this name, whose items are text alone.
     #[must_use]
+    #[inline]
     pub fn texts(&self, list: &str) -> Vec<String> {
         self.items(list).map(|it| it.text.trim()).filter(|it| !it.is_empty()).map(str::to_owned).collect()
     }
 
     /// The tags of a resource of EC2: key and value.
     #[must_use]
+    #[inline]
     pub fn tags(&self) -> Vec<(String, String)> {
         let tag =
             |it: &Element| Some((it.text(&["key"])?.to_owned(), it.text(&["value"]).unwrap_or_default().to_owned()));
@@ -85,12 +93,14 @@ impl Element {
 }
 
 /// Reads all of an answer.
+#[inline]
 pub(crate) fn read(body: &[u8]) -> Result<Element, Unreadable> {
     read_each(body, &[], &mut |_| ())
 }
 
 /// Reads an answer, and hands over each element at this path of names under the outermost one, as soon as it is read. Returns
 /// the answer without the lists on the path.
+#[inline]
 pub(crate) fn read_each(body: &[u8], path: &[&str], each: &mut dyn FnMut(Element)) -> Result<Element, Unreadable> {
     let mut reader = Reader::from_str(str::from_utf8(body).map_err(Unreadable::new)?);
     // The elements that are open, the outermost first.
@@ -118,6 +128,7 @@ pub(crate) fn read_each(body: &[u8], path: &[&str], each: &mut dyn FnMut(Element
     }
 }
 
+#[inline]
 fn begin(open: &mut Vec<Element>, kept: &mut usize, name: &str) -> Result<(), Unreadable> {
     *kept += 1;
     if *kept > KEPT {
@@ -132,6 +143,7 @@ fn begin(open: &mut Vec<Element>, kept: &mut usize, name: &str) -> Result<(), Un
 
 /// Closes the innermost element: hands it over, keeps it, or, where it lies on the path, lets it go. Answers how many elements are
 /// kept no longer.
+#[inline]
 fn end(
     open: &mut Vec<Element>,
     path: &[&str],
@@ -159,6 +171,7 @@ fn end(
 }
 
 /// Adds text to the innermost element. Between outermost elements there is none that counts.
+#[inline]
 fn append(open: &mut [Element], text: &str) {
     if let Some(it) = open.last_mut() {
         it.text.push_str(text);
@@ -166,6 +179,7 @@ fn append(open: &mut [Element], text: &str) {
 }
 
 /// The text that `&amp;` or `&#65;` stands for.
+#[inline]
 fn resolve(reference: &BytesRef<'_>) -> Result<String, Unreadable> {
     if let Some(letter) = reference.resolve_char_ref().map_err(Unreadable::new)? {
         return Ok(letter.to_string());
