@@ -205,7 +205,7 @@ mod tests {
 
     /// Cases: csi 55
     #[tokio::test(start_paused = true)]
-    async fn what_is_begun_and_fails_is_begun_after_growing_pauses() {
+    async fn work_that_fails_once_begun_is_begun_after_growing_pauses() {
         let metrics = crate::metrics::Metrics::register(&prometheus::Registry::new()).unwrap();
         let limits = crate::queue::limits::Limits::per_key();
         let queue = Arc::new(WorkQueue::new(metrics.queue("test"), limits, || 0.0));

@@ -42,8 +42,8 @@ pub(super) fn leave_out_shared<'a>(
     let mut first = None;
     for other in others {
         let shown = status::current(other);
-        desired.current_ingress.retain(|it| {
-            let Some(hostname) = &it.hostname else { return true };
+        desired.current_ingress.retain(|ingress| {
+            let Some(hostname) = &ingress.hostname else { return true };
             let is_chosen = desired.annotations.iter().any(|(_, value)| value == hostname);
             let is_shared = !is_chosen && shown.iter().any(|other| other.hostname.as_ref() == Some(hostname));
             if is_shared && first.is_none() {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_services_one_is_the_older() {
+    fn one_of_two_services_is_the_older() {
         let (owner, thief) = (without_memo("owner"), without_memo("thief"));
         assert_eq!(
             [is_older(&owner, &thief), is_older(&thief, &owner), is_older(&owner, &owner)],

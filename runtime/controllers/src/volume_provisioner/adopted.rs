@@ -62,8 +62,8 @@ impl AdoptedVolumes {
 
     /// The handle among these that is the volume which was asked for, by its name or its mark.
     pub(super) fn of<'a>(&self, desired: &DesiredVolume, adopted: &'a BTreeMap<String, String>) -> Option<&'a str> {
-        let is_it = |it: &AdoptedVolume| {
-            it.name == desired.name || it.uid.as_deref().is_some_and(|uid| uid == desired.owner.uid)
+        let is_it = |volume: &AdoptedVolume| {
+            volume.name == desired.name || volume.uid.as_deref().is_some_and(|uid| uid == desired.owner.uid)
         };
         adopted.keys().find(|handle| self.0.get(*handle).is_some_and(is_it)).map(String::as_str)
     }

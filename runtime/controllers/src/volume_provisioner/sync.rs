@@ -248,13 +248,13 @@ impl VolumeProvisioner {
         let patch = Patch::Merge(serde_json::json!({ "data": config_map.data }));
         match answer(self.intent_api.patch(&intent.config_map_name(), &PatchParams::default(), &patch)).await {
             Ok(_) => Ok(()),
-            Err(error) if error.is_gone() => self.keep_anew(intent, &config_map).await,
+            Err(error) if error.is_gone() => self.write_again(intent, &config_map).await,
             Err(source) => Err(Error::Write { what: "the change of the intent to make the volume", source }),
         }
     }
 
     /// Somebody has deleted the ConfigMap of an intent: it is written again, unless the intent is settled by now, as the API server says.
-    async fn keep_anew(&self, intent: &Intent, config_map: &ConfigMap) -> Result<(), Error> {
+    async fn write_again(&self, intent: &Intent, config_map: &ConfigMap) -> Result<(), Error> {
         let name = &intent.desired.name;
         let found = answer(self.plain_volume_api.get_opt(name)).await;
         if found.map_err(|source| Error::Write { what: "the question for the PersistentVolume", source })?.is_some() {

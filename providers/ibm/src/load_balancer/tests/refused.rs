@@ -175,7 +175,7 @@ fn a_choice_of_nodes_that_none_fits_makes_nothing_and_is_told() {
     ] {
         let played = Played::new(FakeVpc::default());
         let answers: Vec<_> = (0..2).map(|_| played.call(&mut service)).collect();
-        let told = answers.into_iter().find_map(|it| match it {
+        let told = answers.into_iter().find_map(|answer| match answer {
             Err(error) => Some(error),
             Ok(Progress::Failed(failed)) => Some(failed.error),
             Ok(_) => None,
