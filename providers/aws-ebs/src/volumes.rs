@@ -334,7 +334,8 @@ impl VolumeBackend for EbsCall {
     /// The last change of its size: it is read for growth alone.
     fn failure(&self, live: &EbsWithChange) -> Option<String> {
         let failed = live.modification.as_ref().filter(|it| it.state == "failed")?;
-        Some(format!("the change of volume {} of {} has failed: {}", live.volume.id, failed.since, failed.why))
+        let why = if failed.why.is_empty() { "EC2 does not say why" } else { &failed.why };
+        Some(format!("the change of volume {} of {} has failed: {why}", live.volume.id, failed.since))
     }
 
     fn detach(&self, live: &EbsWithChange, node_id: &str) -> Result<Change<()>> {

@@ -89,7 +89,10 @@ fn adv_163_no_shipped_config_frees_whole_objects() {
             }
         }
     }
-    assert_eq!(found, 18, "two for each cloud of the chart, and for two of them one with a registry and a login");
+    assert_eq!(
+        found, 19,
+        "two for each cloud of the chart, one for EBS, and for two clouds one with a registry and a login"
+    );
 }
 
 /// The effect that a method does not tell, the rule tells: the providers' descriptions decide which words fit.

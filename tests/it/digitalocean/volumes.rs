@@ -178,6 +178,8 @@ async fn a_full_droplet_and_a_failed_action_are_told() {
     let begun = volumes.attach(&volume, "1", &mode).await.answer;
     assert!(matches!(begun, Ok(VolumeAttachment::Pending(_))), "{begun:?}");
     rig.cloud.volumes().behave(|it| it.actions_fail = false);
+    let told = volumes.attach(&volume, "1", &mode).await.answer;
+    assert!(matches!(&told, Err(Error::Unavailable(why)) if why.contains("has failed in the cloud")), "{told:?}");
     let attached = attached(&volumes, &volume, "1").await;
     assert!(matches!(attached, VolumeAttachment::Ready(_)), "{attached:?}");
 }

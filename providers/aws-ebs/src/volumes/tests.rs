@@ -123,7 +123,7 @@ fn volumes_whose_token_is_spent_get_another_one() {
         ["vol-1", &volume.handle],
         "nothing is left of the others"
     );
-    assert!(stage.told().contains(&"VolumeReplaced".to_owned()));
+    assert!(stage.told().contains(&"ProvisioningFailed".to_owned()));
     // EC2 remembers a token of an earlier life, of which nothing was kept.
     let again = made(&stage, &desired());
     assert_eq!(again.handle, volume.handle, "it is found by its tag");
