@@ -18,7 +18,9 @@ mod seen;
 mod sidecars;
 mod stage;
 pub mod story;
+mod verdict;
 
-pub use self::play::{PlayedStep, beside};
+pub use self::play::PlayedStep;
 pub use self::recording::VolumeRecording;
 pub use self::stage::VolumeStage;
+pub use self::verdict::{sum, verdict};

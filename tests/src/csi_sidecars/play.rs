@@ -4,11 +4,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::recording::VolumeRecording;
 use super::sidecars::Sidecars;
 use super::stage::VolumeStage;
 use super::story::{VolumeStep, story};
-use crate::beside::{ComparedStep, ManagerState};
+use crate::beside::ManagerState;
 use crate::manager::Who;
 use crate::operator::Process;
 use crate::wait;
@@ -107,17 +106,4 @@ impl VolumeStage {
         .await;
         found.unwrap_or_else(|| panic!("{} does not end: {:#}\n{}", step.name, last.0, worker.log_tail()))
     }
-}
-
-/// Steps of aerostat, each beside the sidecars' as it was recorded.
-///
-/// # Errors
-///
-/// Fails if one was not recorded.
-pub fn beside(recording: &VolumeRecording, ours: &[PlayedStep]) -> anyhow::Result<Vec<ComparedStep>> {
-    let compared = |step: &PlayedStep| {
-        let name = format!("volumes/{}", step.name);
-        Ok(ComparedStep { name, theirs: recording.step(step.name)?, ours: step.state.clone(), alone: false })
-    };
-    ours.iter().map(compared).collect()
 }

@@ -114,7 +114,7 @@ fn claim(it: &Value) -> Value {
 
 fn volume(it: &Value) -> Value {
     let mut spec = it["spec"].clone();
-    if let Some(claim) = spec["claimRef"].as_object_mut() {
+    if let Some(claim) = spec.pointer_mut("/claimRef").and_then(Value::as_object_mut) {
         claim.remove("resourceVersion");
     }
     json!({
@@ -125,7 +125,7 @@ fn volume(it: &Value) -> Value {
 
 fn attachment(it: &Value) -> Value {
     let mut status = it["status"].clone();
-    if let Some(error) = status["attachError"].as_object_mut() {
+    if let Some(error) = status.pointer_mut("/attachError").and_then(Value::as_object_mut) {
         error.remove("time");
     }
     json!({

@@ -2,11 +2,12 @@
 
 #![expect(clippy::print_stdout, reason = "what it prints is what it is for")]
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use tests::beside::{Asked, compare, explained, unmeant};
-use tests::csi_sidecars::{PlayedStep, VolumeRecording, VolumeStage, beside, known};
+use tests::beside::{Asked, explained, unmeant};
+use tests::csi_sidecars::{PlayedStep, VolumeRecording, VolumeStage, known, sum, verdict};
 use tests::manager::Who;
 
 #[tokio::main]
@@ -43,14 +44,17 @@ async fn compared() -> Result<()> {
         println!("{:12} {:>14} {:>14}", ours.name, counts(&theirs.state.asked), counts(&ours.state.asked));
     }
     println!("{:12} {:>14} {:>14}", "in all", counts(&sum(&theirs)), counts(&sum(&ours)));
-    println!("\n==> Objects, disks and events that differ: the sidecars → aerostat");
+    println!("\n==> Objects, disks and events that differ, each at its first step: the sidecars → aerostat");
+    let mut shown = BTreeSet::new();
     for (theirs, ours) in theirs.iter().zip(&ours) {
         let step = format!("volumes/{}", ours.name);
         for (difference, reason) in explained(&known::TABLE, &step, &theirs.state.seen, &ours.state.seen) {
-            println!("{step}: {difference}\n    {}", reason.unwrap_or("this is not meant to be"));
+            if shown.insert(difference.to_string()) {
+                println!("{step}: {difference}\n    {}", reason.unwrap_or("this is not meant to be"));
+            }
         }
     }
-    wrong.extend(compare(&known::TABLE, "volumes", &beside(&recording, &ours)?).verdict(&known::TABLE));
+    wrong.extend(verdict(&recording, &ours)?);
     ensure!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
     println!("\nNothing differs that is not meant to.");
     Ok(())
@@ -66,12 +70,6 @@ async fn played(who: Who) -> Vec<PlayedStep> {
 #[expect(clippy::disallowed_methods, reason = "RECORD=1 is how a person asks for another recording")]
 fn is_to_be_recorded() -> bool {
     std::env::var("RECORD").is_ok_and(|it| !it.is_empty())
-}
-
-fn sum(steps: &[PlayedStep]) -> Asked {
-    let mut all = Asked::default();
-    steps.iter().for_each(|it| all.add(&it.state.asked));
-    all
 }
 
 fn counts(asked: &Asked) -> String {
