@@ -56,6 +56,9 @@ pub const IBM: &str = env!("GUEST_IBM");
 /// The provider for OpenStack, as it is shipped.
 pub const OPENSTACK: &str = env!("GUEST_OPENSTACK");
 
+/// The provider for volumes of OpenStack, as it is shipped.
+pub const OPENSTACK_CINDER: &str = env!("GUEST_OPENSTACK_CINDER");
+
 /// The provider for Rancher 1.x, the smallest whole example.
 pub const RANCHER: &str = env!("GUEST_RANCHER");
 
@@ -102,6 +105,7 @@ mod tests {
             GCP,
             HETZNER,
             OPENSTACK,
+            OPENSTACK_CINDER,
             RANCHER,
             ACME,
             ACME_ASYNC,

@@ -38,6 +38,7 @@ impl Provider for OpenStack {
             .endpoint(endpoints::compute())
             .endpoint(endpoints::network())
             .endpoint(endpoints::load_balancer())
+            .settings(openstack_api::TABLE)
             .settings(settings::MACHINES)
             .settings(settings::BALANCERS)
             .settings(settings::CLASSES)
@@ -54,8 +55,7 @@ impl Provider for OpenStack {
 
     /// The project that the token is for, and the region: in another one, no server of this cluster is seen.
     fn identity() -> Result<Option<String>> {
-        let region = settings::region()?;
-        Ok(Some(format!("project {}, region {region}", api::routers::project()?)))
+        openstack_api::identity().map(Some)
     }
 }
 

@@ -103,6 +103,17 @@ async fn openstack_keeps_every_promise() {
     keeps_all_but(&untried, &tried(guests::OPENSTACK, &served.url, 3).await);
 }
 
+#[tokio::test]
+async fn openstack_cinder_keeps_every_promise_of_volumes() {
+    let served = openstack::serve_volumes(0).await.unwrap();
+    // It has nothing else.
+    let report = tried(guests::OPENSTACK_CINDER, &served.url, 1).await;
+    assert!(report.is_good(), "{report}");
+    let open: Vec<_> = CLAIMS.iter().filter(|it| report.outcome(it) != Some(&PromiseOutcome::Kept)).collect();
+    assert!(open.is_empty(), "{open:?}: {report}");
+    eprintln!("{report}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn gcp_keeps_every_promise() {
     let (one, other) = (gcp::serve(0, None).await.unwrap(), gcp::serve(0, None).await.unwrap());

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod answers;
+mod claims;
 mod compared;
 mod ground;
 mod joins;

@@ -1,4 +1,4 @@
-//! A simulated region of OpenStack: Keystone, Nova, Neutron, Octavia and Barbican behind one address, and the rules of the services.
+//! A simulated region of OpenStack: Keystone, Nova, Neutron, Octavia, Cinder and Barbican behind one address, and the rules of the services.
 //!
 //! Each service has a path of its own, named as its type in the catalogue: tests find requests as `/network/v2.0/ports` and
 //! `/load-balancer/v2.0/lbaas/pools`, also those that came without the first segment.
@@ -19,6 +19,8 @@ mod pending;
 mod published;
 mod region;
 mod service;
+mod volume_changes;
+mod volumes;
 mod world;
 
 use std::sync::Arc;

@@ -1,6 +1,5 @@
 //! OpenStack.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use conformance::protocol::{Changed, ClaimingAnnotation, CloudLogin, CloudObject, ForeignChange, Held, Setup};
@@ -59,13 +58,7 @@ pub async fn serve(port: u16, pending: Option<Duration>) -> anyhow::Result<Serve
     let of = |annotation: &str, holds| ClaimingAnnotation { annotation: annotation.to_owned(), holds };
     let setup = Setup {
         settings,
-        login: Some(CloudLogin::Keystone {
-            path: "/identity/v3".to_owned(),
-            id: APPLICATION_CREDENTIAL.to_owned(),
-            secret: SECRET.to_owned(),
-            region: REGION.to_owned(),
-            services: BTreeMap::default(),
-        }),
+        login: Some(login(&[])),
         claims: vec![of(OpenStack::ID, Held::Id)],
         shares: Some(OpenStack::ID.to_owned()),
         ..Setup::default()
@@ -73,6 +66,36 @@ pub async fn serve(port: u16, pending: Option<Duration>) -> anyhow::Result<Serve
     let served = super::serve(simulator, port, setup).await?;
     served.simulator.identity().set_base(&served.url);
     Ok(served)
+}
+
+/// Serves it to the provider of volumes alone, with volumes whose changes take one read.
+///
+/// # Errors
+///
+/// Fails if the port is taken.
+pub async fn serve_volumes(port: u16) -> anyhow::Result<Served<Assets>> {
+    let simulator = Simulator::start(Options::default()).await?;
+    simulator.with(World::build_plain);
+    let setup = Setup {
+        settings: super::settings(OpenStack::SETTINGS.iter().chain(&[("createAgainAfter", "1s")])),
+        login: Some(login(&[("volume", "volumev3")])),
+        volume_place: super::settings(&[("topology.cinder.csi.openstack.org/zone", "nova")]),
+        ..Setup::default()
+    };
+    let served = super::serve(simulator, port, setup).await?;
+    served.simulator.identity().set_base(&served.url);
+    Ok(served)
+}
+
+/// The login of a provider some of whose endpoints are called otherwise in the catalogue.
+fn login(services: &[(&str, &str)]) -> CloudLogin {
+    CloudLogin::Keystone {
+        path: "/identity/v3".to_owned(),
+        id: APPLICATION_CREDENTIAL.to_owned(),
+        secret: SECRET.to_owned(),
+        region: REGION.to_owned(),
+        services: super::settings(services),
+    }
 }
 
 impl Published for Assets {
@@ -86,7 +109,10 @@ impl Published for Assets {
 
     fn change(&self, change: &ForeignChange) -> Option<Changed> {
         match change {
-            ForeignChange::AddMachine { name } => OpenStack::add_machine(self, number(name), name),
+            ForeignChange::AddMachine { name } => {
+                OpenStack::add_machine(self, number(name), name);
+                return Some(Changed { id: Some(openstack::server(number(name))) });
+            }
             ForeignChange::StopMachine { name } => self.with(|world| {
                 if let Some(it) = world.get_mut(Kind::Server, &openstack::server(number(name))) {
                     (it["status"], it["OS-EXT-STS:vm_state"]) = (json!("SHUTOFF"), json!("stopped"));

@@ -4,10 +4,9 @@ pub(crate) mod groups;
 
 use aerostat_sdk::http::{Attempt, Response};
 use aerostat_sdk::{Change, Error, Result};
+use openstack_api::fields::{FromFields, items, number, object, objects, text, texts, word};
+use openstack_api::{NEUTRON, errors};
 use serde_json::{Map, Value, json};
-
-use super::fields::{FromFields, items, number, object, objects, text, texts, word};
-use super::{NEUTRON, errors};
 
 /// How many ids a list is asked for at a time: each is some 47 bytes of a query, which has 64 pairs at most.
 const IDS: usize = 50;

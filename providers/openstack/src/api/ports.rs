@@ -2,11 +2,11 @@
 
 use aerostat_sdk::http::Request;
 use aerostat_sdk::{Change, Result, SortedMap, SortedSet};
+use openstack_api::NEUTRON;
+use openstack_api::fields::{FromFields, items, object, objects, text, word};
+use openstack_api::lists::listed;
 use serde_json::{Value, json};
 
-use super::NEUTRON;
-use super::fields::{FromFields, items, object, objects, text, word};
-use super::lists::listed;
 use super::revision::if_match;
 
 /// Ids or addresses in one request: a query has 64 pairs at most.

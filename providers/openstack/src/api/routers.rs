@@ -2,11 +2,11 @@
 
 use aerostat_sdk::http::Response;
 use aerostat_sdk::{Error, Result};
+use openstack_api::NEUTRON;
+use openstack_api::errors::neutron_type;
+use openstack_api::fields::{FromFields, items, object, word};
 use serde_json::{Value, json};
 
-use super::NEUTRON;
-use super::errors::neutron_type;
-use super::fields::{FromFields, items, object, word};
 use super::revision::if_match;
 
 /// One router.
@@ -119,15 +119,4 @@ fn written(router: &NeutronRouter, response: Response) -> Result<RoutesWritten> 
         (400, _) => RoutesWritten::Bad(Error::invalid(complaint())),
         _ => RoutesWritten::Done(object(&response.accepted()?, "router")?),
     })
-}
-
-/// The id of the project that the token is for.
-///
-/// # Errors
-///
-/// Whatever Neutron answered.
-pub(crate) fn project() -> Result<String> {
-    let response = NEUTRON.get(["quotas", "project"]).send()?;
-    let shown: Value = response.json_in("project")?;
-    word(&shown, "project_id").ok_or_else(|| response.unreadable(&"it names no project"))
 }

@@ -2,11 +2,10 @@
 
 use aerostat_sdk::http::Request;
 use aerostat_sdk::{Error, Result, SortedMap};
+use openstack_api::fields::{FromFields, object, objects, text, word};
+use openstack_api::lists::{listed, shown_after};
+use openstack_api::{MICROVERSION, NOVA};
 use serde_json::Value;
-
-use super::fields::{FromFields, object, objects, text, word};
-use super::lists::{listed, shown_after};
-use super::{MICROVERSION, NOVA};
 
 /// From this version on a server shows its flavour's name: nobody has to ask for it.
 const VERSION: &str = "compute 2.47";

@@ -6,8 +6,8 @@ use aerostat_sdk::allowed::{self, Allowed};
 use aerostat_sdk::backend::Pauses;
 use aerostat_sdk::form::{Bool, Custom, Integer, List, OneOf, Seconds, Span, Text};
 use aerostat_sdk::{Result, settings};
+use openstack_api::{ID, id, name};
 
-use super::words::{ID, id, name};
 use crate::patterns;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -2,9 +2,9 @@
 
 use aerostat_sdk::form::Custom;
 use aerostat_sdk::{Result, settings};
+use openstack_api::ID;
 
 use super::balancers::{NetworkChoice, PATTERN, TAGS};
-use super::words::ID;
 
 aerostat_sdk::table! {
     /// Those of classes.

@@ -2,8 +2,7 @@
 
 use aerostat_sdk::form::{Bool, Custom, List};
 use aerostat_sdk::{Result, settings};
-
-use super::words::{ID, name};
+use openstack_api::{ID, REGION, name, region};
 
 /// The name of a network.
 const NETWORK: Custom<String> = Custom { allowed: "the name of a network", parse: name };
@@ -11,8 +10,6 @@ const NETWORK: Custom<String> = Custom { allowed: "the name of a network", parse
 aerostat_sdk::table! {
     /// Those about machines and routes.
     pub(crate) const TABLE;
-    REGION: Custom<String> = ("region", Custom { allowed: "the name of a region such as RegionOne", parse: name },
-        "The region of the cluster, as the catalogue and the nodes' label have it.").required();
     REGIONAL_IDS: Bool = ("regionalProviderIDs", Bool,
         "Whether provider ids of new nodes name the region: openstack://RegionOne/ and the server's id.").default("false");
     PUBLIC_NETWORKS: List<Custom<String>> = ("networking.publicNetworkNames",
@@ -54,7 +51,7 @@ impl ServerSettings {
     /// `invalid`, naming the setting, its value and the allowed values.
     pub(crate) fn read() -> Result<Self> {
         Ok(Self {
-            region: settings::get(&REGION)?,
+            region: region()?,
             regional_ids: settings::get(&REGIONAL_IDS)?,
             public_networks: settings::read(&PUBLIC_NETWORKS)?.unwrap_or_default(),
             internal_networks: settings::read(&INTERNAL_NETWORKS)?.unwrap_or_default(),
@@ -63,15 +60,6 @@ impl ServerSettings {
             router: settings::read(&ROUTER)?,
         })
     }
-}
-
-/// The region of the cluster.
-///
-/// # Errors
-///
-/// As [`ServerSettings::read`].
-pub(crate) fn region() -> Result<String> {
-    settings::get(&REGION)
 }
 
 /// Refuses a setting that cannot work. A region that is missing is the host's to refuse: it asks for the description of a module before

@@ -33,6 +33,7 @@ enum Which {
     Hetzner,
     Ibm,
     Openstack,
+    OpenstackCinder,
 }
 
 #[tokio::main]
@@ -57,6 +58,7 @@ async fn main() -> Result<()> {
         Which::Hetzner => until_interrupted(hetzner::serve(port).await?).await,
         Which::Ibm => until_interrupted(ibm::serve(port, pending).await?).await,
         Which::Openstack => until_interrupted(openstack::serve(port, pending).await?).await,
+        Which::OpenstackCinder => until_interrupted(openstack::serve_volumes(port).await?).await,
     }
 }
 

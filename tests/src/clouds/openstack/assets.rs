@@ -15,7 +15,7 @@ use super::identity::{Identity, PROJECT};
 use super::kind::Kind;
 use super::service::Service;
 use super::world::World;
-use super::{balancing, compute, keys, network, published};
+use super::{balancing, compute, keys, network, published, volumes};
 
 /// A region: one world for each project in it.
 #[derive(Debug)]
@@ -29,8 +29,14 @@ pub struct Assets {
 
 impl Cloud for Assets {
     const NAME: &'static str = "OpenStack";
-    const HOSTS: &'static [&'static str] =
-        &["keystone.example", "nova.example", "neutron.example", "octavia.example", "barbican.example"];
+    const HOSTS: &'static [&'static str] = &[
+        "keystone.example",
+        "nova.example",
+        "neutron.example",
+        "octavia.example",
+        "barbican.example",
+        "cinder.example",
+    ];
     // OpenStack publishes none: proxies before it may have some.
     const LIMITS: Limits = Limits::Bucket { size: 1_000_000, refill: Duration::from_nanos(1) };
     const PROTOCOLS: &'static [&'static str] = &["http/1.1"];
@@ -133,9 +139,15 @@ impl Assets {
         let world = self.world_of(project.as_deref().unwrap_or(PROJECT));
         let mut world = world.now();
         match service {
-            Service::Compute => compute::answer(&world, request, path),
+            Service::Compute => match path {
+                ["v2.1", "servers", server, "os-volume_attachments", rest @ ..] if rest.len() < 2 => {
+                    volumes::of_server(&mut world, request, server, rest.first().copied())
+                }
+                _ => compute::answer(&world, request, path),
+            },
             Service::Network => network::answer(&mut world, request, path),
             Service::LoadBalancer => balancing::answer(&mut world, request, path),
+            Service::Volume => volumes::answer(&mut world, request, path),
             Service::KeyManager | Service::Identity => keys::answer(&world, request, path),
         }
     }

@@ -38,6 +38,12 @@ pub struct Behaviour {
     pub extensions: BTreeSet<&'static str>,
     /// Whether the policy lets everybody choose the address of a floating IP.
     pub chosen_addresses: bool,
+    /// How long a change of a volume takes.
+    pub volume_changes: Taking,
+    /// Whether a backend of Cinder has room.
+    pub volumes_have_room: bool,
+    /// How many volumes a server may have.
+    pub volumes_per_server: usize,
     /// How much a page holds at most.
     pub largest_page: usize,
 }
@@ -82,6 +88,9 @@ impl Default for Behaviour {
                 "standard-attr-tag",
             ]),
             chosen_addresses: true,
+            volume_changes: Taking::Reads(1),
+            volumes_have_room: true,
+            volumes_per_server: 26,
             largest_page: 1_000,
         }
     }

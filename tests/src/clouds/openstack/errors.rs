@@ -76,7 +76,7 @@ pub(super) fn for_status(service: Service, status: StatusCode) -> Answer {
     }
     *match service {
         Service::Identity => keystone(code, reason, reason),
-        Service::Compute => match code {
+        Service::Compute | Service::Volume => match code {
             403 => nova(code, "forbidden", "Policy doesn't allow this to be performed."),
             404 => nova(code, "itemNotFound", "The resource could not be found."),
             409 => nova(code, "conflictingRequest", "There was a conflict with a current operation."),
@@ -124,7 +124,7 @@ pub(super) fn parsed<T: for<'a> Deserialize<'a>>(body: &[u8], service: Service) 
         let message = format!("The body cannot be read: {error}");
         match service {
             Service::Identity => keystone(400, "Bad Request", &message),
-            Service::Compute => nova(400, "badRequest", &message),
+            Service::Compute | Service::Volume => nova(400, "badRequest", &message),
             Service::Network => neutron(400, "HTTPBadRequest", &message),
             Service::LoadBalancer => octavia(400, &message),
             Service::KeyManager => barbican(400, "Bad Request", &message),

@@ -24,6 +24,8 @@ pub enum Kind {
     AvailabilityZone,
     Container,
     Secret,
+    Volume,
+    VolumeMessage,
 }
 
 impl Kind {
@@ -48,6 +50,8 @@ impl Kind {
             Kind::AvailabilityZone => "availability_zone",
             Kind::Container => "container",
             Kind::Secret => "secret",
+            Kind::Volume => "volume",
+            Kind::VolumeMessage => "message",
         }
     }
 
@@ -78,6 +82,8 @@ impl Kind {
             Kind::AvailabilityZone => "Availability Zone",
             Kind::Container => "Container",
             Kind::Secret => "Secret",
+            Kind::Volume => "Volume",
+            Kind::VolumeMessage => "Message",
         }
     }
 
@@ -103,6 +109,7 @@ impl Kind {
                 ("availabilityzones", Kind::AvailabilityZone),
             ],
             Service::KeyManager => &[("containers", Kind::Container), ("secrets", Kind::Secret)],
+            Service::Volume => &[("volumes", Kind::Volume), ("messages", Kind::VolumeMessage)],
             Service::Identity => &[],
         };
         all.iter().find(|(name, _)| *name == segment).map(|(_, kind)| *kind)

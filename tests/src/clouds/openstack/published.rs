@@ -19,16 +19,17 @@ const PUBLISHED: [(Service, &str); 4] = [
     (Service::LoadBalancer, include_str!("../../../api/openstack-load-balancing.json")),
 ];
 
-/// Operations that no description has: versions, the project of a token, and Barbican.
+/// Operations that no description has: versions, the project of a token, Barbican, and Cinder.
 const MORE: &str = include_str!("../../../api/openstack-more.json");
 
 const GAPS: Gaps = Gaps { headers: &HEADERS, absent: &[], requests: &[], answers: &[] };
 
 /// Headers of answers that no operation declares, with the reason why they may be sent.
-const HEADERS: [(&str, &str); 6] = [
+const HEADERS: [(&str, &str); 7] = [
     ("x-openstack-request-id", "every answer has it, and the support asks for it"),
     ("openstack-api-version", "Nova says so which microversion it answers with"),
     ("x-openstack-nova-api-version", "the same under its older name"),
+    ("retry-after", "Cinder says 0 beside a quota that is used up"),
     ("vary", "Nova and Keystone say so by what an answer differs"),
     ("www-authenticate", "every service says so where Keystone is"),
     ("x-subject-token", "Keystone gives the token so"),

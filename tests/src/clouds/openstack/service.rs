@@ -15,12 +15,20 @@ pub enum Service {
     LoadBalancer,
     /// Barbican.
     KeyManager,
+    /// Cinder.
+    Volume,
 }
 
 impl Service {
     /// All of them.
-    pub const ALL: [Service; 5] =
-        [Service::Identity, Service::Compute, Service::Network, Service::LoadBalancer, Service::KeyManager];
+    pub const ALL: [Service; 6] = [
+        Service::Identity,
+        Service::Compute,
+        Service::Network,
+        Service::LoadBalancer,
+        Service::KeyManager,
+        Service::Volume,
+    ];
 
     /// The type in Keystone's catalogue, which is the first segment of the path, too.
     #[must_use]
@@ -31,6 +39,7 @@ impl Service {
             Service::Network => "network",
             Service::LoadBalancer => "load-balancer",
             Service::KeyManager => "key-manager",
+            Service::Volume => "volumev3",
         }
     }
 
@@ -43,6 +52,7 @@ impl Service {
             Service::Network => "neutron",
             Service::LoadBalancer => "octavia",
             Service::KeyManager => "barbican",
+            Service::Volume => "cinder",
         }
     }
 
@@ -55,6 +65,8 @@ impl Service {
             Service::Network => "/network",
             Service::LoadBalancer => "/load-balancer",
             Service::KeyManager => "/key-manager",
+            // Since microversion 3.67 the project need not stand in it.
+            Service::Volume => "/volumev3/v3",
         }
     }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::simulator::{CloudClock, Settles};
 
 use super::behaviour::Behaviour;
-use super::ending::Pending;
+use super::ending::{Pending, VolumeChange};
 use super::kind::Kind;
 
 /// The keys of objects that begin so are the simulator's own, and no answer shows them.
@@ -27,12 +27,15 @@ pub struct World {
     gone: BTreeMap<Kind, BTreeMap<String, Value>>,
     /// The changes of load balancers that have not ended.
     pub(super) pending: BTreeMap<String, Pending>,
+    /// The changes of volumes that have not ended.
+    pub(super) volume_changes: BTreeMap<String, VolumeChange>,
     clock: CloudClock,
 }
 
 impl Settles for World {
     fn settle(&mut self) {
         self.end_due();
+        self.end_volume_changes();
     }
 }
 
@@ -46,6 +49,7 @@ impl World {
             made: BTreeMap::new(),
             gone: BTreeMap::new(),
             pending: BTreeMap::new(),
+            volume_changes: BTreeMap::new(),
             clock: CloudClock::default(),
         }
     }
@@ -59,7 +63,7 @@ impl World {
     /// Lets time pass for the services.
     pub fn advance(&mut self, time: Duration) {
         self.clock.advance(time);
-        self.end_due();
+        self.settle();
     }
 
     /// One object, with the simulator's own keys.

@@ -1,10 +1,9 @@
 //! Security groups and their rules.
 
 use aerostat_sdk::{Change, Result};
+use openstack_api::fields::{FromFields, number, object, objects, text, word};
+use openstack_api::{NEUTRON, errors};
 use serde_json::{Value, json};
-
-use crate::api::fields::{FromFields, number, object, objects, text, word};
-use crate::api::{NEUTRON, errors};
 
 /// A security group.
 #[derive(Clone, Debug, Default, PartialEq)]

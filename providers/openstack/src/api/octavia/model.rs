@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::api::fields::{FromFields, ids, items, number, text, texts, word};
+use openstack_api::fields::{FromFields, ids, items, number, text, texts, word};
 
 /// A load balancer.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,13 +2,13 @@
 
 use aerostat_sdk::http::Request;
 use aerostat_sdk::{Error, Result};
+use openstack_api::fields::{FromFields as _, object, objects};
+use openstack_api::lists::{listed, shown_after};
 use serde_json::Value;
 
 use super::model::{OctaviaBalancer, OctaviaListener, OctaviaMember, OctaviaMonitor, OctaviaPool};
 use super::paths::path;
 use crate::api::OCTAVIA;
-use crate::api::fields::{FromFields as _, object, objects};
-use crate::api::lists::{listed, shown_after};
 
 /// All objects of one kind in the project, as they are shown: "listeners".
 ///

@@ -5,7 +5,7 @@ use aerostat_sdk::{Result, pages};
 use serde_json::Value;
 
 /// How many items a page is asked for. Services may show less on one.
-pub(crate) const PAGE: u32 = 1_000;
+pub const PAGE: u32 = 1_000;
 
 /// All items of a list that the answer shows in `field`, such as "ports". `request` has its filters; the size of a page and its beginning
 /// are added.
@@ -13,7 +13,7 @@ pub(crate) const PAGE: u32 = 1_000;
 /// # Errors
 ///
 /// Every answer that is not a success, or not such a page.
-pub(crate) fn listed(request: &Request, field: &str) -> Result<Vec<Value>> {
+pub fn listed(request: &Request, field: &str) -> Result<Vec<Value>> {
     pages(None, |marker: &Option<String>| {
         let (items, next) = shown_after(request.clone(), field, marker.as_deref(), PAGE)?;
         Ok((items, next.map(Some)))
@@ -26,7 +26,7 @@ pub(crate) fn listed(request: &Request, field: &str) -> Result<Vec<Value>> {
 /// # Errors
 ///
 /// Every answer that is not a success, or not such a page.
-pub(crate) fn shown_after(
+pub fn shown_after(
     request: Request,
     field: &str,
     marker: Option<&str>,
