@@ -88,7 +88,7 @@ CIRCLES := target/tools/import-circles
 .PHONY: lint
 lint: preflight $(CIRCLES) ## Check words, import circles, format and lints, warnings denied, and pack the SDK.
 	@tests/words.sh
-	@$(CIRCLES) $(wildcard deploy/*/src runtime/src runtime/*/src guest-sdk/src guest-sdk/*/src providers/*/src tests/src)
+	@$(CIRCLES) $(wildcard deploy/*/src runtime/src runtime/*/src guest-sdk/src guest-sdk/*/src providers/*/src providers/*/*/src tests/src)
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	@$(CARGO) doc --locked --workspace --no-deps --quiet

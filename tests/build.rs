@@ -34,7 +34,8 @@ fn main() {
     let built = target_dir.join(TARGET).join("guest");
     let stripped = target_dir.join("stripped");
     fs::create_dir_all(&stripped).unwrap_or_else(|error| panic!("cannot make {}: {error}", stripped.display()));
-    let of_crates = guests.iter().map(|it| (it.as_str(), built.join(format!("{it}.wasm"))));
+    // Cargo writes the name of a library with underscores.
+    let of_crates = guests.iter().map(|it| (it.as_str(), built.join(format!("{}.wasm", it.replace('-', "_")))));
     let of_examples = EXAMPLES.map(|it| (it, built.join(format!("examples/{it}.wasm"))));
     for (guest, path) in of_crates.chain(of_examples) {
         export(guest, &strip(&path, &stripped.join(format!("{guest}.wasm"))));
