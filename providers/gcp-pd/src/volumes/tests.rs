@@ -260,5 +260,5 @@ fn volumes_are_described_as_the_drivers() {
     assert!(described.publish_keys.is_empty() && described.one_at_a_time_per_node && described.sources.is_empty());
     let handle = described.extra.iter().find(|(key, _)| key == "in-tree.handle").map(|(_, it)| it.as_str());
     assert_eq!(handle, Some("projects/p1/zones/{zone}/disks/{name}"));
-    assert!(testing::Host::new().run(|| <Pd as Volumes>::describe()).is_ok(), "before anything is configured");
+    assert!(testing::Host::new().run(<Pd as Volumes>::describe).is_ok(), "before anything is configured");
 }
