@@ -47,6 +47,9 @@ pub const DIGITALOCEAN: &str = env!("GUEST_DIGITALOCEAN");
 /// The provider for Google Cloud, as it is shipped.
 pub const GCP: &str = env!("GUEST_GCP");
 
+/// The provider for volumes of Google Cloud, as it is shipped.
+pub const GCP_PD: &str = env!("GUEST_GCP_PD");
+
 /// The provider for Hetzner Cloud, as it is shipped.
 pub const HETZNER: &str = env!("GUEST_HETZNER");
 
@@ -103,6 +106,7 @@ mod tests {
             AZURE,
             DIGITALOCEAN,
             GCP,
+            GCP_PD,
             HETZNER,
             OPENSTACK,
             OPENSTACK_CINDER,

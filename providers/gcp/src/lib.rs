@@ -16,9 +16,10 @@ mod volumes;
 
 pub use crate::provider::Gcp;
 
-use aerostat_sdk::{Description, Error, Provider, Result};
+use aerostat_sdk::{Description, Provider, Result};
+use gcp_api::{missing, number_of};
 
-use crate::api::projects::{self, GceProject};
+use crate::api::projects;
 use crate::settings::ProjectSettings;
 
 aerostat_sdk::export!(Gcp: Provider, Instances, LoadBalancers, LoadBalancerBatches, LoadBalancerInventory, Routes, PersistentVolumes);
@@ -33,6 +34,7 @@ impl Provider for Gcp {
             .provider_id_prefix(machine::PREFIX)
             .endpoint(endpoints::compute())
             .endpoint(endpoints::network())
+            .settings(gcp_api::TABLE)
             .settings(settings::PROJECT)
             .settings(settings::balancers::TABLE)
             .annotations(load_balancer::TABLE)
@@ -59,22 +61,6 @@ impl Provider for Gcp {
         })?;
         Ok(Some(format!("project {number}, network {network} of project {network_number}, region {region}")))
     }
-}
-
-/// The number of the project at an endpoint, which has to be the setting's.
-fn number_of(endpoint: &str, project: &str, setting: &str, found: Option<GceProject>) -> Result<String> {
-    let found = found.ok_or_else(|| missing(&format!("project {project}"), setting))?;
-    match found.id == project {
-        true => Ok(found.number),
-        false => Err(Error::invalid(format_args!(
-            "baseUrl of endpoint {endpoint} leads to project {}, and setting {setting} says {project}: correct one of them",
-            found.id
-        ))),
-    }
-}
-
-fn missing(what: &str, setting: &str) -> Error {
-    Error::invalid(format_args!("there is no {what}, or the credential does not see it: correct setting {setting}"))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Provider ids of instances: `gce://<project>/<zone>/<name>`.
 
+pub(crate) use gcp_api::{is_name, last_of};
+
 use aerostat_sdk::{Error, Result};
 
 /// The beginning of provider ids. Nodes keep theirs for as long as they exist: it must not change.
@@ -63,20 +65,6 @@ pub(crate) fn instance_name(node: &str) -> &str {
 /// The region of a zone: its name without the last part.
 pub(crate) fn region_of(zone: &str) -> &str {
     zone.rsplit_once('-').map_or(zone, |(region, _)| region)
-}
-
-/// The last part of a URL, or of a part of one.
-pub(crate) fn last_of(url: &str) -> &str {
-    url.rsplit('/').next().unwrap_or(url)
-}
-
-/// Whether it is a name of Compute Engine: lower-case letters, digits and dashes, at most 63 of them, with a letter first.
-pub(crate) fn is_name(text: &str) -> bool {
-    let is_allowed = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-';
-    text.starts_with(|it: char| it.is_ascii_lowercase())
-        && text.len() <= 63
-        && !text.ends_with('-')
-        && text.bytes().all(is_allowed)
 }
 
 /// Whether it can stand in names as the id of a cluster: lower-case letters and digits, at most 16.

@@ -4,14 +4,13 @@ pub(crate) mod balancers;
 
 use aerostat_sdk::form::{Custom, OneOf};
 use aerostat_sdk::{Result, settings};
+use gcp_api::PROJECT_ID;
 
-/// The id of a project.
-const PROJECT_ID: Custom<String> = Custom { allowed: "the id of a project such as my-project", parse: project_id };
+pub(crate) use gcp_api::OWN_PROJECT;
 
 aerostat_sdk::table! {
-    /// Those about the project, its network and its machines.
+    /// Those about the network and the machines, beside the project.
     pub(crate) const PROJECT;
-    OWN_PROJECT: Custom<String> = ("project", PROJECT_ID, "The project of the cluster's machines, by its id.").required();
     REGION: Custom<String> = ("region", Custom::slug("the name of a region such as europe-west1"),
         "The region of the cluster: machines of its zones are nodes.").required();
     NETWORK_PROJECT: Custom<String> = ("networkProject", PROJECT_ID,
@@ -62,11 +61,4 @@ impl ProjectSettings {
 /// As [`ProjectSettings::read`].
 pub(crate) fn check() -> Result<()> {
     settings::read(&OWN_PROJECT)?.map_or(Ok(()), |_| ProjectSettings::read().map(drop))
-}
-
-/// A project's id: a name, perhaps with a domain and a colon before it.
-fn project_id(text: &str) -> Option<String> {
-    let is_allowed = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit() || matches!(it, b'-' | b'.' | b':');
-    let begins_well = text.bytes().next().is_some_and(|it| it.is_ascii_lowercase());
-    (begins_well && text.len() <= 63 && text.bytes().all(is_allowed)).then(|| text.to_owned())
 }

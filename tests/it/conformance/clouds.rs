@@ -125,6 +125,17 @@ async fn gcp_keeps_every_promise() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn gcp_pd_keeps_every_promise_of_volumes() {
+    let (one, other) = (gcp::serve_volumes(0).await.unwrap(), gcp::serve_volumes(0).await.unwrap());
+    // It has nothing else. One of three ways in which requests go wrong.
+    let report = tried_beside(guests::GCP_PD, &[&one.url, &other.url], 3).await;
+    assert!(report.is_good(), "{report}");
+    let open: Vec<_> = CLAIMS.iter().filter(|it| report.outcome(it) != Some(&PromiseOutcome::Kept)).collect();
+    assert!(open.is_empty(), "{open:?}: {report}");
+    eprintln!("{report}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn azure_keeps_every_promise() {
     let (one, other) = (azure::serve(0, None).await.unwrap(), azure::serve(0, None).await.unwrap());
     // Locks are another service's, and the list has no revisions. A call makes many requests: one of five ways in which they go wrong.

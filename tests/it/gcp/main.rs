@@ -6,6 +6,7 @@ mod asked;
 mod attacks;
 mod bad_input;
 mod balancers;
+mod claims;
 mod clusters;
 mod ground;
 mod nodes;

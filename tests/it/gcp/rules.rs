@@ -182,3 +182,21 @@ async fn a_fingerprint_is_good_for_one_change() {
     assert_ne!(after["fingerprint"], whole["fingerprint"]);
     assert_eq!(asked.line(&format!("PUT {path} {whole}")).await.0, "412 conditionNotMet");
 }
+
+#[tokio::test]
+async fn a_disk_is_at_one_instance_and_grows() {
+    play(&[&[
+        r#"POST @B/disks {"name":"d","sizeGb":"10"} → 200"#,
+        r#"POST @B/instances/node-1/attachDisk {"source":"@B/disks/none"} → 400 invalid"#,
+        r#"POST @C/instances/node-2/attachDisk {"source":"@B/disks/d"} → 400 invalid"#,
+        r#"POST @B/instances/node-1/attachDisk {"source":"projects/p1/@B/disks/d","deviceName":"d"} → 200"#,
+        r#"POST @B/instances/node-1/attachDisk {"source":"@B/disks/d"} → 400 resourceInUseByAnotherResource"#,
+        "DELETE @B/disks/d → 400 resourceInUseByAnotherResource",
+        r#"POST @B/disks/d/resize {"sizeGb":"10"} → 400 invalid"#,
+        r#"POST @B/disks/d/resize {"sizeGb":"12"} → 200"#,
+        "POST @B/instances/node-1/detachDisk?deviceName=other → 400 invalid",
+        "POST @B/instances/node-1/detachDisk?deviceName=d → 200",
+        "DELETE @B/disks/d → 200",
+    ]])
+    .await;
+}

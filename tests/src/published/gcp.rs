@@ -46,6 +46,27 @@ pub async fn serve(port: u16, pending: Option<Duration>) -> anyhow::Result<Serve
     super::serve(simulator, port, setup).await
 }
 
+/// Serves it to the provider of volumes alone, with operations that end after one read.
+///
+/// # Errors
+///
+/// Fails if the port is taken.
+pub async fn serve_volumes(port: u16) -> anyhow::Result<Served<Assets>> {
+    let mut options = Options::default();
+    options.behaviour.operations = OperationTime::Reads(1);
+    let simulator = Simulator::start(options).await?;
+    simulator.with(World::build_plain);
+    let place = format!("{REGION}-b");
+    let setup = Setup {
+        settings: super::settings(&[("project", PROJECT), ("appearsWithin", "1s")]),
+        login: Some(CloudLogin::Bearer { token: simulator.token.clone() }),
+        paths: [("compute".to_owned(), format!("/compute/v1/projects/{PROJECT}"))].into(),
+        volume_place: super::settings(&[("topology.gke.io/zone", place.as_str())]),
+        ..Setup::default()
+    };
+    super::serve(simulator, port, setup).await
+}
+
 /// The zone of the suite's machines.
 fn zone() -> Place {
     Place::zone(PROJECT, &format!("{REGION}-b"))
@@ -55,16 +76,20 @@ impl Published for Assets {
     fn objects(&self) -> Vec<CloudObject> {
         self.with(|world| {
             let all = SHOWN.into_iter().flat_map(|it| world.all(it).map(move |(path, body)| object(it, path, body)));
-            all.collect()
+            // Others belong to nodes.
+            let disks = world.all(Collection::Disks).filter(|(_, it)| it["labels"]["aerostat-claim-uid"].is_string());
+            all.chain(disks.map(|(path, body)| object(Collection::Disks, path, body))).collect()
         })
     }
 
     fn change(&self, change: &ForeignChange) -> Option<Changed> {
         let machine = |name: &str| zone().path(Collection::Instances, name);
         match change {
-            ForeignChange::AddMachine { name } => self.with(|world| {
-                world.add_machine(&zone(), u32::try_from(number(name)).unwrap_or_default(), name);
-            }),
+            ForeignChange::AddMachine { name } => {
+                let number = u32::try_from(number(name)).unwrap_or_default();
+                let id = self.with(|world| world.add_machine(&zone(), number, name));
+                return Some(Changed { id: Some(id) });
+            }
             ForeignChange::StopMachine { name } => self.with(|world| {
                 if let Some(it) = world.get_mut(&machine(name)) {
                     it["status"] = json!("TERMINATED");

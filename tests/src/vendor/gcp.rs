@@ -235,18 +235,32 @@ impl Vendor for GoogleCloud {
 /// The provider as an operator sets it up: the key of a service account, which signs its own tokens.
 #[must_use]
 pub fn setup(cluster: &Cluster, cloud: &Simulator) -> Setup {
-    let mut setup = Setup::guest(cluster, guests::GCP);
+    setup_of(cluster, cloud, guests::GCP, GoogleCloud::SETTINGS)
+}
+
+/// The provider of volumes, as an operator sets it up: with all of its controllers, and a Lease of its own, which has to be allowed.
+#[must_use]
+pub fn volumes_setup(cluster: &Cluster, cloud: &Simulator, lease: &str) -> Setup {
+    let setup = setup_of(cluster, cloud, guests::GCP_PD, &[("project", PROJECT), ("appearsWithin", "1s")]);
+    let lease = format!("--leader-elect-resource-name={lease}");
+    setup.flags(&["--controllers=volume-provisioner,volume-attacher,volume-expander", &lease])
+}
+
+fn setup_of(cluster: &Cluster, cloud: &Simulator, guest: &'static str, settings: &[(&str, &str)]) -> Setup {
+    let mut setup = Setup::guest(cluster, guest);
     let tls = json!({ "caFile": cloud.ca_file() });
     let file = setup.folder.write("key.json", KEY);
-    setup.config["provider"]["settings"] = GoogleCloud::SETTINGS.iter().copied().collect();
-    let mut described = described(guests::GCP);
+    setup.config["provider"]["settings"] = settings.iter().copied().collect();
+    let mut described = described(guest);
     for endpoint in described["endpoints"].as_array_mut().into_iter().flatten() {
         endpoint["baseUrl"] = json!(cloud.project_url(PROJECT));
         (endpoint["credential"], endpoint["tls"]) = (json!("google"), tls.clone());
     }
     setup.config["endpoints"] = described["endpoints"].take();
     for key in ["nodeLabels", "writesAnnotations"] {
-        setup.config["provider"][key] = described["provider"][key].take();
+        if let Some(described) = described["provider"].get_mut(key) {
+            setup.config["provider"][key] = described.take();
+        }
     }
     setup.config["credentials"] = json!([{ "name": "google", "google": {
         "serviceAccountKey": { "file": file }, "tls": tls, "tokenOrigins": [cloud.base_url()], "addresses": ["127.0.0.0/8"],

@@ -1,6 +1,7 @@
 //! Instances.
 
 use aerostat_sdk::{Result, SortedMap};
+use gcp_api::warned;
 use serde_json::Value;
 
 use super::API;
@@ -10,9 +11,6 @@ use crate::machine::{MachinePlace, last_of};
 /// Fields of an instance that are asked for: all of them would be twenty times as much.
 const FIELDS: &str = "name,zone,status,machineType,canIpForward,tags/items,networkInterfaces(networkIP,network,subnetwork,\
                       accessConfigs/natIP,ipv6Address,ipv6AccessType,ipv6AccessConfigs/externalIpv6)";
-
-/// The warning of a scope that has nothing on this page: that is no gap.
-const NOTHING_HERE: &str = "NO_RESULTS_ON_PAGE";
 
 /// One instance.
 #[derive(Clone, Debug)]
@@ -116,10 +114,4 @@ pub(crate) fn listed(name: Option<&str>, cursor: Option<&str>, size: u32) -> Res
         gaps.insert(None, why);
     }
     Ok(InstancesListed { instances, gaps, next: word(&page, "nextPageToken") })
-}
-
-/// The warning of a scope that may lack something: its code and its message.
-fn warned(shown: &Value) -> Option<String> {
-    let code = word(&shown["warning"], "code").filter(|it| it != NOTHING_HERE)?;
-    Some(format!("{code} {}", text(&shown["warning"], "message")))
 }

@@ -2,9 +2,10 @@
 
 use aerostat_sdk::http::{Client, Response};
 use aerostat_sdk::{Error, Result, SortedMap, pages};
+use gcp_api::operation_error;
 use serde_json::Value;
 
-use super::fields::{items, text, word};
+use super::fields::{items, word};
 use super::{NETWORK_API, PAGE};
 
 /// A write's operation.
@@ -102,18 +103,6 @@ fn state(shown: &Value, name: String) -> Result<OperationState> {
     match items(&shown["error"], "errors").first() {
         None => Ok(OperationState::Done),
         Some(error) if error["code"] == "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE" => Ok(OperationState::InUse),
-        Some(error) => Err(ended(&name, error)),
-    }
-}
-
-/// The error that an operation ended with, by its code. The message of a quota names it.
-fn ended(name: &str, error: &Value) -> Error {
-    let code = text(error, "code");
-    let why = format!("operation {name} ended with {code}: {}", text(error, "message"));
-    match &*code {
-        "QUOTA_EXCEEDED" | "LIMIT_EXCEEDED" => Error::quota(why),
-        "PERMISSIONS_ERROR" | "FORBIDDEN" => Error::denied(why),
-        "INVALID_USAGE" | "INVALID_FIELD_VALUE" | "INVALID_FIELD" | "REQUIRED_FIELD" => Error::invalid(why),
-        _ => Error::unavailable(why),
+        Some(error) => Err(operation_error(&name, error)),
     }
 }

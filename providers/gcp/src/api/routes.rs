@@ -1,10 +1,10 @@
 //! Routes of a network. They are of the network's project.
 
 use aerostat_sdk::{Change, Result};
+use gcp_api::reason;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::errors::reason;
 use super::fields::{from_project, items, text, word};
 use super::operations::{self, OperationState};
 use super::{NETWORK_API, PAGE};

@@ -2,9 +2,9 @@
 
 use aerostat_sdk::json::revision;
 use aerostat_sdk::{Error, Method, Result};
+use gcp_api::reason;
 use serde_json::{Value, json};
 
-use super::errors::reason;
 use super::objects::GceObject;
 use super::operations::{self, OperationState};
 use crate::settings::ProjectSettings;
@@ -113,7 +113,5 @@ impl GceWrite {
 
 /// A UUID that is the same for the same values.
 fn request_id(values: &Value) -> String {
-    let digits = format!("{}{}", revision(&json!([0, values])), revision(&json!([1, values])));
-    // Version 4, variant 1: others are refused.
-    format!("{}-{}-4{}-8{}-{}", &digits[..8], &digits[8..12], &digits[13..16], &digits[17..20], &digits[20..])
+    gcp_api::request_id(&revision(&json!([0, values])), &revision(&json!([1, values])))
 }

@@ -48,6 +48,8 @@ pub struct Behaviour {
     pub read_only: BTreeSet<(String, Collection)>,
     /// The projects whose API is not enabled.
     pub disabled: BTreeSet<String>,
+    /// How many disks a machine takes.
+    pub disks_per_machine: usize,
     /// How much a page holds at most.
     pub largest_page: usize,
 }
@@ -76,6 +78,7 @@ impl Default for Behaviour {
             unreachable: BTreeSet::new(),
             read_only: BTreeSet::new(),
             disabled: BTreeSet::new(),
+            disks_per_machine: 128,
             largest_page: 500,
         }
     }

@@ -149,7 +149,11 @@ fn write(
     };
     if let Some(id) = id {
         let body: Value = serde_json::from_slice(&answer.body).expect("the simulator's answers are JSON");
-        world.asked.insert(id.to_owned(), (line, format!("{place}/operations/{}", text(&body, "name"))));
+        let operation = format!("{place}/operations/{}", text(&body, "name"));
+        world.ask(&operation, id);
+        let answer = Answer::ok(&world.operations[&operation].body);
+        world.asked.insert(id.to_owned(), (line, operation));
+        return Ok(answer);
     }
     Ok(answer)
 }

@@ -137,6 +137,12 @@ pub(super) fn over_quota(collection: Collection, limit: usize, place: &Place) ->
     Refusal::new(403, "quotaExceeded", message).or_later("QUOTA_EXCEEDED")
 }
 
+/// A machine that takes no more disks.
+pub(super) fn full(instance: &str, limit: usize) -> Refusal {
+    let message = format!("Exceeded limit 'maximum_persistent_disks' on resource '{instance}'. Limit: {limit}.0");
+    Refusal::new(403, "limitExceeded", message).or_later("LIMIT_EXCEEDED")
+}
+
 pub(super) fn second_group(instance: &str, group: &str) -> Refusal {
     let message = format!(
         "Validation failed for instance '{instance}': instance may belong to at most one load-balanced instance group, \

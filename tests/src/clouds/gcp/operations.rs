@@ -70,6 +70,18 @@ impl World {
         self.operations.values().any(|it| it.target == path && !it.end.is_over())
     }
 
+    /// Whether a resource is being deleted.
+    pub(super) fn is_going(&self, path: &str) -> bool {
+        self.operations.values().any(|it| it.target == path && it.removes && !it.end.is_over())
+    }
+
+    /// Says in an operation with which id it was asked for.
+    pub(super) fn ask(&mut self, path: &str, id: &str) {
+        if let Some(it) = self.operations.get_mut(path) {
+            it.body["clientOperationId"] = json!(id);
+        }
+    }
+
     /// Whether a resource is being made.
     pub(super) fn is_made(&self, path: &str) -> bool {
         let is_insert = |it: &Ongoing| text(&it.body, "operationType") == "insert" && !it.end.is_over();

@@ -16,6 +16,7 @@ pub(super) fn shown(world: &World, path: &str, body: &Value) -> Value {
             shown["size"] = json!(body["_members"].as_array().map_or(0, Vec::len));
         }
         Some(Collection::Routes) => route(world, &mut shown),
+        Some(Collection::Disks) => disk(world, path, &mut shown),
         _ => {}
     }
     shown
@@ -40,6 +41,25 @@ fn address(world: &World, path: &str, shown: &mut Value) {
     if !users.is_empty() {
         shown["users"] = json!(users);
     }
+}
+
+/// A disk is used by the machines that it is attached to.
+fn disk(world: &World, path: &str, shown: &mut Value) {
+    if world.is_made(path) {
+        shown["status"] = json!("CREATING");
+    } else if world.is_going(path) {
+        shown["status"] = json!("DELETING");
+    }
+    let users: Vec<_> = machines_with(world, path).map(link).collect();
+    if !users.is_empty() {
+        shown["users"] = json!(users);
+    }
+}
+
+/// The paths of the machines that a disk is attached to.
+pub(super) fn machines_with<'a>(world: &'a World, disk: &'a str) -> impl Iterator<Item = &'a str> {
+    let has = move |it: &Value| it["disks"].as_array().into_iter().flatten().any(|it| target(it, "source") == disk);
+    world.all(Collection::Instances).filter(move |(_, it)| has(it)).map(|(path, _)| path)
 }
 
 /// A route to a machine that is gone, stands still or forwards nothing warns of it.

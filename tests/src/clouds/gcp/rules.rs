@@ -3,6 +3,7 @@
 mod addresses;
 mod backends;
 mod checks;
+mod disks;
 mod fields;
 mod forwarding;
 mod groups;
@@ -41,7 +42,7 @@ pub(super) fn prepare(
         Collection::BackendServices => backends::prepare(world, place, body),
         Collection::Instances => machines::instance(world, place, body),
         Collection::InstanceGroups => groups::prepare(world, place, body),
-        Collection::Disks => machines::disk(place, body),
+        Collection::Disks => disks::prepare(place, body),
     }
 }
 
@@ -82,7 +83,10 @@ pub(super) fn call(world: &mut World, called: &Called<'_>, verb: &str) -> Result
         (Collection::ForwardingRules, "setTarget") => forwarding::set_target(world, called),
         (Collection::TargetPools, verb) => pools::call(world, called, verb),
         (Collection::InstanceGroups, verb) => groups::call(world, called, verb),
+        (Collection::Instances, "attachDisk") => disks::attach(world, called),
+        (Collection::Instances, "detachDisk") => disks::detach(world, called),
         (Collection::Instances, verb) => machines::call(world, called, verb),
+        (Collection::Disks, "resize") => disks::resize(world, called),
         _ => Err(errors::not_found(&called.path())),
     }
 }

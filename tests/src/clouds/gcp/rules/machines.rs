@@ -1,4 +1,4 @@
-//! Machines and disks.
+//! Machines.
 
 use serde_json::{Value, json};
 
@@ -51,18 +51,6 @@ pub(super) fn instance(world: &mut World, place: &Place, body: &mut Value) -> Re
     }
     default(body, "canIpForward", json!(false));
     default(body, "status", json!("RUNNING"));
-    Ok(())
-}
-
-pub(super) fn disk(place: &Place, body: &mut Value) -> Result<(), Refusal> {
-    default(body, "sizeGb", json!("10"));
-    if text(body, "sizeGb").parse::<u64>().is_err() {
-        return Err(errors::invalid("resource.sizeGb", text(body, "sizeGb"), "Must be a number."));
-    }
-    let kind = name_of(text(body, "type")).to_owned();
-    let kind = if kind.is_empty() { "pd-standard".to_owned() } else { kind };
-    body["type"] = json!(link(&format!("{place}/diskTypes/{kind}")));
-    default(body, "status", json!("READY"));
     Ok(())
 }
 

@@ -1,35 +1,44 @@
-//! Refusals, sorted by what the host does next.
+//! The endpoints, and refusals, sorted by what the host does next.
 
 use std::time::Duration;
 
 use aerostat_sdk::Error;
-use aerostat_sdk::http::{self, Response};
+use aerostat_sdk::http::{self, Client, Response};
 use serde_json::Value;
 
+use crate::fields::text;
+
 /// The name of the endpoint with the machines' project.
-pub(crate) const COMPUTE: &str = "compute";
+pub const COMPUTE: &str = "compute";
 /// The name of the endpoint with the network's project.
-pub(crate) const NETWORK: &str = "network";
+pub const NETWORK: &str = "network";
+
+/// Compute Engine in the machines' project, which `baseUrl` names:
+/// `{"error": {"code": 404, "message": "…", "errors": [{"reason": "notFound", …}]}}`.
+pub const API: Client<'_> = Client::new(COMPUTE).refusals(compute_refusal).not_found(is_not_found);
+/// Compute Engine in the network's project, where firewalls and routes are.
+pub const NETWORK_API: Client<'_> = Client::new(NETWORK).refusals(network_refusal).not_found(is_not_found);
 
 /// How long the API is left alone that says that requests come too fast, without saying for how long. Its limits are those of a minute.
 const OVER_LIMIT: Duration = Duration::from_secs(20);
 
 /// The reason of a refusal: "notFound". Empty if it is none of the API's.
-pub(crate) fn reason(response: &Response) -> String {
+#[must_use]
+pub fn reason(response: &Response) -> String {
     let error: Value = response.json_in("error").unwrap_or_default();
     error["errors"][0]["reason"].as_str().unwrap_or_default().to_owned()
 }
 
 /// Whether it is the API that says that something is not there.
-pub(super) fn is_not_found(response: &Response) -> bool {
+fn is_not_found(response: &Response) -> bool {
     reason(response) == "notFound"
 }
 
-pub(super) fn compute_refusal(response: &Response) -> Option<Error> {
+fn compute_refusal(response: &Response) -> Option<Error> {
     refusal(response, COMPUTE)
 }
 
-pub(super) fn network_refusal(response: &Response) -> Option<Error> {
+fn network_refusal(response: &Response) -> Option<Error> {
     refusal(response, NETWORK)
 }
 
@@ -55,4 +64,17 @@ fn refusal(response: &Response, endpoint: &str) -> Option<Error> {
         (_, 429) => Error::retry_after(pause(), &complaint),
         _ => return None,
     })
+}
+
+/// The error that an operation ended with, by its code. The message of a quota names it.
+#[must_use]
+pub fn operation_error(name: &str, error: &Value) -> Error {
+    let code = text(error, "code");
+    let why = format!("operation {name} ended with {code}: {}", text(error, "message"));
+    match &*code {
+        "QUOTA_EXCEEDED" | "LIMIT_EXCEEDED" => Error::quota(why),
+        "PERMISSIONS_ERROR" | "FORBIDDEN" => Error::denied(why),
+        "INVALID_USAGE" | "INVALID_FIELD_VALUE" | "INVALID_FIELD" | "REQUIRED_FIELD" => Error::invalid(why),
+        _ => Error::unavailable(why),
+    }
 }

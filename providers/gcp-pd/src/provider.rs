@@ -1,0 +1,4 @@
+//! The type that this component exports.
+
+/// The provider.
+pub struct Pd;
