@@ -157,7 +157,7 @@ fn volumes_of_the_claim_are_found_and_others_are_not_taken() {
 /// Cases: csi 26, csi 29
 #[test]
 fn a_volume_without_room_goes_before_the_claim_does() {
-    let (answer, told) = settled(FakeProject { failing: Some("003"), ..FakeProject::default() });
+    let (answer, told) = settled(FakeProject::default().failing("003"));
     assert_eq!(answer, VolumeCreation::NoRoom("schedule allocate volume: it is so.".to_owned()));
     assert_eq!(told, ["ProvisioningFailed"]);
 }
@@ -175,7 +175,7 @@ fn a_volume_that_failed_is_deleted_and_made_again() {
     );
     assert_eq!(requests.last().unwrap(), &format!("DELETE volume /volumes/{}", volume(2)));
     assert_eq!(told, ["ProvisioningFailed"]);
-    let cloud = SimulatedCloud::new(FakeProject { failing: Some("001"), ..FakeProject::default() }).shared();
+    let cloud = SimulatedCloud::new(FakeProject::default().failing("001")).shared();
     let host = of_cluster(Host::of(&cloud));
     let mut desired = desired().first_create();
     for _ in 0..60 {

@@ -31,10 +31,10 @@ pub(super) struct FakeProject {
     running: Vec<Running>,
     servers: u64,
     /// Why volumes fail after they were made: a detail, as Cinder's messages have it.
-    pub(super) failing: Option<&'static str>,
+    failing: Option<&'static str>,
     messages: Vec<Value>,
     /// The most volumes of a server.
-    pub(super) most: usize,
+    most: usize,
 }
 
 impl Default for FakeProject {
@@ -60,6 +60,16 @@ impl FakeProject {
         }
         self.volumes.make(name, volume, FakeMoment::default());
         self
+    }
+
+    /// The same where volumes fail after they were made, for the reason with this detail in Cinder's messages.
+    pub(super) fn failing(self, detail: &'static str) -> Self {
+        Self { failing: Some(detail), ..self }
+    }
+
+    /// The same where no server takes a volume.
+    pub(super) fn full(self) -> Self {
+        Self { most: 0, ..self }
     }
 
     fn settle(&mut self, now: u64) {

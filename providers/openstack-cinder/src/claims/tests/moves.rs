@@ -33,7 +33,7 @@ fn a_volume_is_at_its_server_when_cinder_says_so() {
 fn volumes_elsewhere_and_full_servers_are_waits() {
     let (elsewhere, requests) = attach(with(json!({ "server": server(2) })));
     assert_eq!((elsewhere, requests.len()), (Ok(VolumeAttachment::Occupied(server(2))), 1));
-    let (full, _) = attach(FakeProject { most: 0, ..with(json!({})) });
+    let (full, _) = attach(with(json!({})).full());
     assert!(matches!(&full, Ok(VolumeAttachment::Full(why)) if why.contains("disk devices")), "{full:?}");
     let (left, requests, _) = call(with(json!({ "server": server(2) })), || Cinder::detach(&second(), &server(1)));
     assert_eq!((left, requests.len()), (Ok(VolumeDetachment::Done), 1), "it stays where it is");
