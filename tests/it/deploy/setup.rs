@@ -261,6 +261,20 @@ impl Folder {
         self.0.path(name)
     }
 
+    /// Has the API server judge a file strictly; the file's objects stay outside the cluster. A dry run makes no namespace for the objects
+    /// that are in it, so that the namespace of volumes is there meanwhile.
+    pub(crate) fn judge(&self, cluster: &Cluster, file: &str) -> Said {
+        let script = format!(
+            r#"namespace=/api/v1/namespaces/aerostat-volumes
+            kubectl get --raw $namespace >/dev/null 2>&1 || kubectl create namespace aerostat-volumes >/dev/null
+            kubectl apply --server-side --force-conflicts --dry-run=server --validate=strict -f {file}
+            kubectl delete namespace aerostat-volumes --wait=false >/dev/null
+            echo '{{ "apiVersion": "v1", "kind": "Namespace", "metadata": {{ "name": "aerostat-volumes" }}, "spec": {{ "finalizers": [] }} }}' |
+                kubectl replace --raw $namespace/finalize -f - >/dev/null"#
+        );
+        self.run(cluster, &script, "")
+    }
+
     /// Runs a script with bash, as an administrator of the cluster who typed it, line for line, and `input` where it asks.
     pub(crate) fn run(&self, cluster: &Cluster, script: &str, input: &str) -> Said {
         let mut bash = Command::new("bash")

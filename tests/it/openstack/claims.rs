@@ -42,7 +42,9 @@ impl ClaimRig {
         let cloud = Simulator::start(Options::default()).await.unwrap();
         cloud.with(|world| {
             world.build_plain();
-            [1, 2].map(|it| world.add_node(it, &format!("web-{it}"), Some(&server(it.into()))));
+            for number in [1, 2] {
+                world.add_node(number, &format!("web-{number}"), Some(&server(number.into())));
+            }
         });
         let token = Secret::write(&cloud.token);
         let shipped = page();
@@ -199,7 +201,9 @@ async fn a_full_server_and_a_full_backend_are_told() {
     assert!(why.contains("any available weighted backend"), "{why}");
     assert_eq!(rig.all(), [Value::Null; 0], "it is gone before it is said");
     rig.cloud.behave(|it| (it.volumes_have_room, it.volumes_per_server) = (true, 0));
-    rig.cloud.behave(|it| drop(it.quotas.insert(Kind::Volume, 0)));
+    rig.cloud.behave(|it| {
+        it.quotas.insert(Kind::Volume, 0);
+    });
     desired.memo = None;
     let quota = rig.volumes.create(&desired, true).await.answer;
     assert!(matches!(&quota, Err(Error::Unavailable(why)) if why.contains("quota")), "{quota:?}");

@@ -55,10 +55,7 @@ async fn one_file_for_each_cloud_is_accepted_strictly() {
     let cluster = cluster().await;
     let folder = Folder::new();
     for cloud in PRESETS {
-        let script = format!(
-            "kubectl apply --server-side --force-conflicts --dry-run=server --validate=strict -f deploy/install-{cloud}.yaml"
-        );
-        let said = folder.run(&cluster, &script, "");
+        let said = folder.judge(&cluster, &format!("deploy/install-{cloud}.yaml"));
         assert!(said.success && said.error.is_empty(), "{cloud}: {said:#?}");
         assert_eq!(said.out.lines().count(), objects(&text(&format!("install-{cloud}.yaml"))).len(), "{said:#?}");
     }
@@ -72,7 +69,7 @@ async fn the_kustomization_changes_the_image_of_each_cloud() {
         let overlay = "resources: [deploy]\nimages: [{ name: registry.example.com/aerostat, newName: registry.example.org/ours }]\n";
         fs::write(folder.path("kustomization.yaml"), overlay).unwrap();
         let script = format!(
-            "sed -i 's/install-[a-z]*.yaml/install-{cloud}.yaml/' deploy/kustomization.yaml
+            "sed -i 's/install-[a-z-]*.yaml/install-{cloud}.yaml/' deploy/kustomization.yaml
              kubectl kustomize ."
         );
         let said = folder.run(&cluster, &script, "");

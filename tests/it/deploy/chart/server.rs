@@ -8,9 +8,6 @@ use tests::control_plane::{self, Cluster, cluster};
 use super::{DIGEST, PRESETS, text_of, values, with};
 use crate::setup::{Folder, texts};
 
-/// Has an API server judge a file, which stays outside the cluster.
-const STRICTLY: &str = "kubectl apply --server-side --force-conflicts --dry-run=server --validate=strict -f chart.yaml";
-
 /// Values that together reach every template and every branch that makes an object of its own.
 fn many() -> Vec<Value> {
     let mut many: Vec<_> = PRESETS.iter().map(|it| values(it)).collect();
@@ -85,7 +82,7 @@ async fn the_api_server_accepts_all_that_the_chart_makes() {
         let text = text_of(&values);
         let objects = super::objects(&text);
         fs::write(folder.path("chart.yaml"), &text).unwrap();
-        let said = folder.run(&cluster, STRICTLY, "");
+        let said = folder.judge(&cluster, "chart.yaml");
         assert!(said.success && said.error.is_empty(), "{values}: {said:#?}");
         assert_eq!(said.out.lines().count(), objects.len(), "{values}: {said:#?}");
         let name = |object: &Value| {
@@ -128,7 +125,7 @@ fn calico_judges_every_field(cluster: &Cluster, folder: &Folder) {
     let policy = json!({ "hostNetwork": false, "networkPolicy": { "kind": "calico-enterprise" } });
     let text = text_of(&with("digitalocean", policy));
     fs::write(folder.path("chart.yaml"), &text).unwrap();
-    let said = folder.run(cluster, STRICTLY, "");
+    let said = folder.judge(cluster, "chart.yaml");
     let unknown = ".destination.domains: field not declared in schema\n";
     assert!(!said.success && said.error.ends_with(unknown) && said.error.lines().count() == 1, "{said:#?}");
 }
@@ -139,6 +136,6 @@ async fn strict_validation_would_have_noticed_a_wrong_field() {
     let folder = Folder::new();
     let text = text_of(&values("digitalocean")).replace("revisionHistoryLimit:", "revisionHistoryLimits:");
     fs::write(folder.path("chart.yaml"), text).unwrap();
-    let said = folder.run(&cluster, STRICTLY, "");
+    let said = folder.judge(&cluster, "chart.yaml");
     assert!(!said.success && said.error.contains("revisionHistoryLimits"), "{said:#?}");
 }
