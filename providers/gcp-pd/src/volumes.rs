@@ -265,7 +265,7 @@ impl VolumeBackend for PdCall {
         if operations.are_running() {
             return Ok(Making::Begun(handle));
         }
-        // One that an earlier wish has begun is none of this one's.
+        // One that an earlier intent has begun is none of this one's.
         let failed = operations.failure(&["insert"]).filter(|it| !desired.is_first_create() && is_told(it));
         match failed {
             Some(it) if is_no_room(&it.code) => return Ok(Making::NoRoom(it.error.why().to_owned())),

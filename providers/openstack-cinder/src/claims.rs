@@ -23,7 +23,7 @@ use aerostat_sdk::{
 use openstack_api::lists::PAGE;
 
 use crate::api::servers;
-use crate::api::volumes::{self as api, BlockVolume, ServerAttachment, VolumeMessage, VolumeSpec};
+use crate::api::volumes::{self as api, BlockVolume, CinderVolumeSpec, ServerAttachment, VolumeMessage};
 use crate::provider::Cinder;
 use crate::settings::{CREATE_AGAIN_AFTER, IGNORE_ZONES};
 
@@ -59,7 +59,7 @@ impl Volumes for Cinder {
 
     fn create(desired: &DesiredVolume) -> Result<VolumeCreation> {
         let places = desired.accessible_topologies.clone();
-        let call = ClaimCall { creates: true, places, ..ClaimCall::new()? };
+        let call = CinderCall { creates: true, places, ..CinderCall::new()? };
         let answer = volume_backend::create(&call, desired)?;
         Ok(match (answer, call.no_room.take()) {
             (VolumeCreation::Pending(_), Some(why)) => VolumeCreation::NoRoom(why),
@@ -68,33 +68,33 @@ impl Volumes for Cinder {
     }
 
     fn abandon(unwanted: &DesiredVolume) -> Result<VolumeDeletion> {
-        volume_backend::abandon(&ClaimCall::new()?, unwanted)
+        volume_backend::abandon(&CinderCall::new()?, unwanted)
     }
 
     fn delete(unwanted: &KnownVolume) -> Result<VolumeDeletion> {
-        volume_backend::delete(&ClaimCall::new()?, unwanted)
+        volume_backend::delete(&CinderCall::new()?, unwanted)
     }
 
     fn attach(volume: &KnownVolume, node_id: &str, mode: &AttachMode) -> Result<VolumeAttachment> {
         // No volume that is made here is at two servers, whatever its access modes say.
         let mode = AttachMode { access_modes: Vec::new(), ..mode.clone() };
-        volume_backend::attach(&ClaimCall::new()?, volume, node_id, &mode)
+        volume_backend::attach(&CinderCall::new()?, volume, node_id, &mode)
     }
 
     fn detach(volume: &KnownVolume, node_id: &str) -> Result<VolumeDetachment> {
-        volume_backend::detach(&ClaimCall::new()?, volume, node_id)
+        volume_backend::detach(&CinderCall::new()?, volume, node_id)
     }
 
     fn expand(volume: &KnownVolume, bytes: u64) -> Result<VolumeExpansion> {
-        volume_backend::expand(&ClaimCall::new()?, volume, bytes)
+        volume_backend::expand(&CinderCall::new()?, volume, bytes)
     }
 
     fn get(handle: &str) -> Result<Option<CloudVolume>> {
-        volume_backend::get(&ClaimCall::new()?, handle)
+        volume_backend::get(&CinderCall::new()?, handle)
     }
 
     fn list(cursor: Option<&str>, limit: u32) -> Result<VolumePage> {
-        let call = ClaimCall::new()?;
+        let call = CinderCall::new()?;
         let (found, next) = api::page(cursor, limit.clamp(1, PAGE))?;
         let volumes = found.into_iter().map(|it| call.volume(&VolumeWithMessage::of(it))).collect();
         Ok(VolumePage::new(volumes, next))
@@ -119,7 +119,7 @@ impl VolumeWithMessage {
 }
 
 /// One call about one volume.
-struct ClaimCall {
+struct CinderCall {
     /// How late lists may be.
     lag: Duration,
     /// The name of the cluster, as the vendor's controller writes it.
@@ -134,7 +134,7 @@ struct ClaimCall {
     no_room: RefCell<Option<String>>,
 }
 
-impl ClaimCall {
+impl CinderCall {
     /// # Errors
     ///
     /// `invalid` for settings that cannot work; `unavailable` while the cluster is not known.
@@ -162,7 +162,7 @@ fn is_id(text: &str) -> bool {
     Custom::uuid("").parse(text).is_some_and(|it| it == text)
 }
 
-impl VolumeBackend for ClaimCall {
+impl VolumeBackend for CinderCall {
     type Live = VolumeWithMessage;
 
     const NAMES_ARE_UNIQUE: bool = false;
@@ -216,7 +216,8 @@ impl VolumeBackend for ClaimCall {
         let (kind, zone) = (class.read(&KIND)?, class.read(&AVAILABILITY)?);
         let places = if self.ignores_zones { Vec::new() } else { desired.places(ZONE) };
         let (zone, metadata) = (zone.or_else(|| places.first().copied()), marks::of_claim(desired, &self.cluster)?);
-        let spec = VolumeSpec { name: &desired.name, gibibytes: desired.bytes.div_ceil(GIB), zone, kind, metadata };
+        let spec =
+            CinderVolumeSpec { name: &desired.name, gibibytes: desired.bytes.div_ceil(GIB), zone, kind, metadata };
         let made = api::create(&spec)?;
         self.no_room.take();
         Ok(made.map(VolumeWithMessage::of))

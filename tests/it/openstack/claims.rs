@@ -201,8 +201,8 @@ async fn a_full_server_and_a_full_backend_are_told() {
     assert!(why.contains("any available weighted backend"), "{why}");
     assert_eq!(rig.all(), [Value::Null; 0], "it is gone before it is said");
     rig.cloud.behave(|it| (it.volumes_have_room, it.volumes_per_server) = (true, 0));
-    rig.cloud.behave(|it| {
-        it.quotas.insert(Kind::Volume, 0);
+    rig.cloud.behave(|behaviour| {
+        behaviour.quotas.insert(Kind::Volume, 0);
     });
     desired.memo = None;
     let quota = rig.volumes.create(&desired, true).await.answer;

@@ -54,9 +54,9 @@ impl<'a> PdClass<'a> {
 
 /// Pairs, as Compute Engine takes them, and no marks of ours.
 fn labels(text: &str) -> Option<Vec<(String, String)>> {
-    let is_allowed = |it: &str| {
-        it.len() <= 63
-            && it.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || matches!(it, b'-' | b'_'))
+    let is_allowed = |text: &str| {
+        text.len() <= 63
+            && text.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || matches!(it, b'-' | b'_'))
     };
     let pair = |text: &str| {
         let (key, value) = text.trim().split_once('=')?;

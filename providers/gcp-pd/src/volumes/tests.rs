@@ -213,7 +213,7 @@ fn volumes_without_room_are_told_from_a_used_up_quota() {
         let (nowhere, stage) = fails(code);
         assert!(matches!(&nowhere, Ok(VolumeCreation::NoRoom(why)) if why.contains(code)), "{nowhere:?}");
         assert_eq!(stage.writes(), ["disks"]);
-        // The next wish is a new one, also in the same zone.
+        // The next intent is a new one, also in the same zone.
         let again = settled(&stage, &desired());
         assert!(matches!(again, Ok(VolumeCreation::Ready(_))), "{again:?}");
     }

@@ -80,7 +80,7 @@ pub(crate) struct VolumeMessage {
 }
 
 /// A volume that is to be made.
-pub(crate) struct VolumeSpec<'a> {
+pub(crate) struct CinderVolumeSpec<'a> {
     pub(crate) name: &'a str,
     pub(crate) gibibytes: u64,
     /// Absent: Cinder's own.
@@ -131,8 +131,8 @@ pub(crate) fn message(id: &str) -> Option<VolumeMessage> {
 }
 
 /// Makes one.
-pub(crate) fn create(spec: &VolumeSpec<'_>) -> Result<Making<BlockVolume>> {
-    let VolumeSpec { name, gibibytes, zone, kind, metadata } = spec;
+pub(crate) fn create(spec: &CinderVolumeSpec<'_>) -> Result<Making<BlockVolume>> {
+    let CinderVolumeSpec { name, gibibytes, zone, kind, metadata } = spec;
     let metadata: Value = metadata.iter().map(|(key, it)| (key.clone(), Value::from(it.as_str()))).collect();
     let mut volume = json!({ "name": name, "size": gibibytes, "description": DESCRIPTION, "metadata": metadata });
     for (field, value) in [("availability_zone", zone), ("volume_type", kind)] {

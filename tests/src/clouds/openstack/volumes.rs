@@ -77,9 +77,10 @@ fn microversion(request: &Recorded) -> Result<u32, Refused> {
 fn listed(world: &World, request: &Recorded, detail: bool) -> Result<Answer, Refused> {
     let late = world.behaviour.lists_late_by;
     let name = request.query_value("name");
-    let is_shown = |it: &&Value| {
-        let is_there = world.made(text(it, "id")).is_none_or(|made| lists::shows(made, late));
-        is_there && text(it, "project_id") == world.project && name.is_none_or(|name| text(it, "name") == name)
+    let is_shown = |volume: &&Value| {
+        let is_there = world.made(text(volume, "id")).is_none_or(|made| lists::shows(made, late));
+        let is_asked_for = name.is_none_or(|name| text(volume, "name") == name);
+        is_there && is_asked_for && text(volume, "project_id") == world.project
     };
     let most = world.behaviour.largest_page;
     let listing = Listing::new(request, most).always_paged(most);

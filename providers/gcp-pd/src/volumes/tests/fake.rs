@@ -369,9 +369,9 @@ impl Stage {
         let all = self.host.sent();
         let writes = all.iter().filter(|it| it.method != Method::Get);
         writes
-            .map(|it| match it.method {
+            .map(|request| match request.method {
                 Method::Delete => "delete".to_owned(),
-                _ => it.path.last().unwrap().clone(),
+                _ => request.path.last().unwrap().clone(),
             })
             .collect()
     }
