@@ -58,7 +58,7 @@ fn settings_that_cannot_work_are_refused_at_load() {
         ("ignoreVolumeAZ", "yes", "true or false"),
         ("region", "\u{7}", "the name of a region such as RegionOne"),
     ] {
-        let refused = host().setting(name, value).run(<Cinder as Provider>::describe).unwrap_err();
+        let refused = Host::new().setting(name, value).run(<Cinder as Provider>::describe).unwrap_err();
         assert_eq!(refused, Error::invalid(format_args!("setting {name}: {value:?} is not {allowed}")));
     }
     assert!(Host::new().run(<Cinder as Provider>::describe).is_ok(), "before anything is configured");
