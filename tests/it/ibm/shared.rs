@@ -43,20 +43,20 @@ async fn ibm_036_a_shared_load_balancer_is_the_older_services() {
     operator::event(&cluster, "second", &["Service default/first", "which is older"]).await;
     operator::event(&cluster, "second", &[&left.id, "not this Service's"]).await;
     let all = || -> Vec<String> { IbmCloud::built(cloud.account()).into_iter().map(|it| it.id).collect() };
-    assert_eq!(all(), [left.id.clone()]);
+    assert_eq!(all(), std::slice::from_ref(&left.id));
 
     // Without the name it gets one of its own, which goes with it alone.
     services::patch(&cluster, "second", &json!({ "metadata": { "annotations": { NAME: null } } })).await;
     wait::until("the second one has a load balancer", async || (all().len() == 2).then_some(())).await;
     services::delete(&cluster, "second").await;
-    assert_eq!(all(), [left.id.clone()]);
+    assert_eq!(all(), std::slice::from_ref(&left.id));
 
     // One more, which never gets so far as to have one.
     services::create(&cluster, "third", &chosen, &json!({})).await;
     shows(&cluster, "third", &left.ingress).await;
     operator::event(&cluster, "third", &[&left.id, "not this Service's"]).await;
     services::delete(&cluster, "third").await;
-    assert_eq!(all(), [left.id.clone()], "the end of a Service does not delete another's");
+    assert_eq!(all(), std::slice::from_ref(&left.id), "the end of a Service does not delete another's");
     services::delete(&cluster, "first").await;
     assert_eq!(all(), [""; 0]);
     process.stop().await;

@@ -39,8 +39,11 @@ async fn joins(cluster: &Cluster, name: &str) {
     operator::initialized(cluster, name).await;
 }
 
-/// The forms that IAM was sent, each with what it answered.
-fn forms(cloud: &Simulator) -> Vec<(Vec<(String, String)>, Option<u16>)> {
+/// The fields of a form that IAM was sent, and the status that it answered.
+type TokenForm = (Vec<(String, String)>, Option<u16>);
+
+/// The forms that IAM was sent.
+fn forms(cloud: &Simulator) -> Vec<TokenForm> {
     let fields = |it: &Recorded| url::form_urlencoded::parse(&it.body).into_owned().collect();
     cloud.requests_to("POST", "/identity/token").iter().map(|it| (fields(it), it.status)).collect()
 }

@@ -34,7 +34,7 @@ impl NlbCall<'_> {
             }
         }
         if annotations.has(BANDWIDTH_PACKAGE.name) {
-            self.write_package(&annotations.read(&BANDWIDTH_PACKAGE)?.unwrap_or_default(), live, &write)?;
+            self.write_package(&annotations.read(&BANDWIDTH_PACKAGE)?.unwrap_or_default(), live, write)?;
         }
         let mut protection = Vec::new();
         let deletion = annotations.read(&rows::DELETE_PROTECTION)?.map(|it| it == "on");

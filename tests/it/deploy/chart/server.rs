@@ -102,6 +102,7 @@ async fn the_api_server_accepts_all_that_the_chart_makes() {
         "ConfigMap",
         "Deployment",
         "MutatingWebhookConfiguration",
+        "Namespace",
         "NetworkPolicy",
         "PodDisruptionBudget",
         "PodMonitor",
