@@ -79,6 +79,8 @@ pub async fn serve_volumes(port: u16) -> anyhow::Result<Served<Assets>> {
     let setup = Setup {
         settings: super::settings(OpenStack::SETTINGS.iter().chain(&[("createAgainAfter", "1s")])),
         login: Some(login(&[("volume", "volumev3")])),
+        // Its URL in the catalogue has no project.
+        paths: super::settings(&[("volume", "/v3")]),
         volume_place: super::settings(&[("topology.cinder.csi.openstack.org/zone", "nova")]),
         ..Setup::default()
     };
