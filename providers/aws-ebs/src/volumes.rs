@@ -172,7 +172,7 @@ struct EbsCall {
     lag: Duration,
     /// In which key of the topology it is said where the volume is.
     key: &'static str,
-    /// What the class asks for of the node plugin; nothing where no PersistentVolume is made of the answer.
+    /// The class's words to the node plugin; empty where no PersistentVolume is made of the answer.
     attributes: Vec<(String, String)>,
     /// Whether its size is to change.
     expands: bool,

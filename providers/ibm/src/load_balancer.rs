@@ -153,7 +153,7 @@ impl<'a> IbmCall<'a> {
             }
         }
         let addresses = desired.addresses(service, &parts.chosen());
-        // Of a Service without any node the host tells.
+        // The host itself tells of a Service without any node.
         if addresses.is_empty() && !service.nodes.is_empty() {
             let why = LoadBalancer::without_nodes(desired.why_none(service));
             desired.warnings.add("NodesMissing", why.why());

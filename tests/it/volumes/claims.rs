@@ -323,7 +323,7 @@ async fn a_volume_that_was_begun_moves_once_nothing_is_left_of_it() {
     assert!(tried.len() == 3 && tried[0] == tried[1] && tried[1] != tried[2], "{tried:?}");
 }
 
-/// Somebody has deleted it while its volume is made.
+/// The intent is deleted while its volume is made.
 #[tokio::test]
 async fn an_intent_that_was_deleted_is_written_again() {
     let cluster = cluster().await;

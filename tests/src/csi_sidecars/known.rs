@@ -20,7 +20,7 @@ pub const TABLE: [Meant; 10] = [
     ),
     always(
         "volumes/*: attachments/*/annotations/aerostat.dev/volume-handle: nothing → *",
-        "what is attached is kept with the attachment: without its PersistentVolume theirs does not detach it",
+        "the attachment keeps the handle of its volume: without its PersistentVolume theirs does not detach it",
     ),
     always("volumes/*: disks/pvc-odd/gigabytes: 1 → 2", WHOLE),
     always("volumes/*: volumes/pvc-odd/spec/capacity/storage: \"1536Mi\" → \"2Gi\"", WHOLE),

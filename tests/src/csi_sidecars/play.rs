@@ -28,7 +28,7 @@ pub struct PlayedStep {
     pub state: ManagerState,
 }
 
-/// Whoever manages the volumes. Dropping it ends it.
+/// The manager of the volumes: the sidecars, or aerostat. Dropping it ends it.
 enum Worker {
     Sidecars(Sidecars),
     Aerostat(Process),

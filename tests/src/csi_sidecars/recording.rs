@@ -1,4 +1,4 @@
-//! What the sidecars left after each step, and what they asked in it: `tests/recordings/volumes.json`.
+//! Objects that the sidecars left after each step, and their requests in it: `tests/recordings/volumes.json`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub struct VolumeRecording {
 struct RecordedStep {
     /// How often each request was made.
     requests: BTreeMap<String, usize>,
-    /// What there is after it.
+    /// The objects and disks after it.
     seen: Value,
 }
 
@@ -40,7 +40,7 @@ impl VolumeRecording {
         serde_json::from_str(&text).with_context(|| path.display().to_string())
     }
 
-    /// Of steps that were played with the sidecars.
+    /// The steps that were played with the sidecars.
     #[must_use]
     pub fn of(steps: impl IntoIterator<Item = (String, ManagerState)>) -> Self {
         let recorded =

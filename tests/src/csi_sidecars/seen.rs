@@ -1,4 +1,4 @@
-//! What there is of volumes, in words that are the same each time: names stand for what is made up.
+//! Objects of volumes and disks, in words that are the same each time: names stand for ids that are made up.
 
 use std::collections::BTreeSet;
 

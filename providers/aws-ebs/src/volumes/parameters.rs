@@ -143,7 +143,7 @@ impl IopsLimits {
     }
 }
 
-/// What the node plugin is told of the filesystem that it makes.
+/// The node plugin's parameters of the filesystem that it makes.
 ///
 /// # Errors
 ///

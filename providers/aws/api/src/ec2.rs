@@ -13,7 +13,7 @@ pub const FILTER_VALUES: usize = 200;
 ///
 /// # Errors
 ///
-/// What AWS answered. A list that does not end is refused.
+/// The error that AWS answered. A list that does not end is refused.
 #[inline]
 pub fn pages(form: &RequestForm, path: &[&str], each: &mut dyn FnMut(Element)) -> Result<(), AwsRefusal> {
     let mut token: Option<String> = None;

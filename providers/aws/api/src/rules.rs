@@ -10,7 +10,7 @@ pub const INSTANCES: &[&str] = &["i-*"];
 /// An operation that changes something, and what its requests carry.
 #[derive(Clone, Copy, Debug)]
 pub struct ChangeOperation<'a> {
-    /// What it does.
+    /// The effect of its requests.
     pub effect: Effect,
     /// Its name.
     pub operation: &'a str,

@@ -33,7 +33,7 @@ impl AwsApi {
     ///
     /// # Errors
     ///
-    /// What AWS answered, or why its answer cannot be read.
+    /// The error that AWS answered, or why its answer cannot be read.
     #[inline]
     pub fn call(self, form: RequestForm) -> Result<Element, AwsRefusal> {
         self.send(form, &[], &mut |_| ())

@@ -52,7 +52,7 @@ impl GceDisk {
 ///
 /// # Errors
 ///
-/// Whatever the API answered.
+/// The error that the API answered.
 pub(crate) fn find(place: &ZonalPlace) -> Result<Option<GceDisk>> {
     let Some(response) = API.get(place.path()).query("fields", FIELDS).find_response()? else { return Ok(None) };
     GceDisk::from_fields(&response.json()?)
@@ -64,7 +64,7 @@ pub(crate) fn find(place: &ZonalPlace) -> Result<Option<GceDisk>> {
 ///
 /// # Errors
 ///
-/// Whatever the API answered, also where a zone did not.
+/// The error that the API answered, also where a zone did not.
 pub(crate) fn named(name: &str) -> Result<Vec<GceDisk>> {
     let found = pages(None, |token: &Option<String>| {
         let page = listed(&format!("name eq {name}"), token.as_deref(), PAGE)?;
@@ -81,7 +81,7 @@ pub(crate) fn named(name: &str) -> Result<Vec<GceDisk>> {
 ///
 /// # Errors
 ///
-/// Whatever the API answered.
+/// The error that the API answered.
 pub(crate) fn listed(filter: &str, token: Option<&str>, size: u32) -> Result<DisksListed> {
     let fields = format!("nextPageToken,warning(code,message),items/*/warning(code,message),items/*/disks({FIELDS})");
     let request = API.get(["aggregated", "disks"]).query("filter", filter);

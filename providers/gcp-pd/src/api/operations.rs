@@ -29,7 +29,7 @@ pub(crate) struct ZonalOperation {
 /// The operations at a disk or an instance that one request may have to do with.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ZonalOperations {
-    /// What ours are about, in 16 hexadecimal digits; empty where nothing was read.
+    /// The subject of our operations, a hash in 16 hexadecimal digits; empty where nothing was read.
     about: String,
     all: Vec<ZonalOperation>,
 }
@@ -40,7 +40,7 @@ impl ZonalOperations {
     ///
     /// # Errors
     ///
-    /// Whatever the API answered.
+    /// The error that the API answered.
     pub(crate) fn read(target: &ZonalPlace, about: &Value) -> Result<Self> {
         let about = revision(about);
         let own = request_id(&about, &about);

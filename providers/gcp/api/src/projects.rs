@@ -19,7 +19,7 @@ pub struct GceProject {
 ///
 /// # Errors
 ///
-/// Whatever the API answered.
+/// The error that the API answered.
 pub fn project(api: &Client<'_>) -> Result<Option<GceProject>> {
     let found = shown(api, &[], "id,name")?;
     Ok(found.map(|it| GceProject { number: text(&it, "id"), id: text(&it, "name") }))
@@ -29,7 +29,7 @@ pub fn project(api: &Client<'_>) -> Result<Option<GceProject>> {
 ///
 /// # Errors
 ///
-/// Whatever the API answered, also without an id.
+/// The error that the API answered, also without an id.
 pub fn shown(api: &Client<'_>, path: &[&str], fields: &str) -> Result<Option<Value>> {
     let Some(response) = api.get(path.iter().copied()).query("fields", fields).find_response()? else {
         return Ok(None);

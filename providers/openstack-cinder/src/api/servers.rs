@@ -25,7 +25,7 @@ pub(crate) fn attach(volume: &str, server: &str, is_multiattach: bool) -> Result
         403 if words.contains("maximum allowed number of disk devices") => Attaching::Full(complaint()),
         // The server is carrying out something else.
         409 => Attaching::Busy(complaint()),
-        // Somebody was faster: the next read shows to which server.
+        // Another attachment came first: the next read shows to which server.
         400 if words.contains("status must be") => Attaching::Busy(complaint()),
         404 => {
             let text = format!("Nova knows no server {server}, to which volume {volume} is to come: {}", complaint());

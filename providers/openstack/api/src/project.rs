@@ -11,7 +11,7 @@ use crate::region::region;
 ///
 /// # Errors
 ///
-/// Whatever Neutron answered.
+/// The error that Neutron answered.
 pub fn identity() -> Result<String> {
     let region = region()?;
     let response = NEUTRON.get(["quotas", "project"]).send()?;

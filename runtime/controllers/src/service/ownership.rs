@@ -1,4 +1,4 @@
-//! Whose a memo is, and whose a hostname: no two Services have the same load balancer. No client, no clock, no log.
+//! The owner of a memo and of a hostname: no two Services have the same load balancer. No client, no clock, no log.
 
 use std::sync::Arc;
 

@@ -253,7 +253,7 @@ impl VolumeProvisioner {
         }
     }
 
-    /// Somebody has deleted the ConfigMap of an intent: it is written again, unless the intent is settled by now, as the API server says.
+    /// The ConfigMap of an intent was deleted: it is written again, unless the intent is settled by now, as the API server says.
     async fn write_again(&self, intent: &Intent, config_map: &ConfigMap) -> Result<(), Error> {
         let name = &intent.desired.name;
         let found = answer(self.plain_volume_api.get_opt(name)).await;

@@ -1,4 +1,4 @@
-//! What others write about volumes in a cluster, and the demo in their place: kube-controller-manager, the scheduler, and kubelets
+//! Objects of volumes that others write in a cluster, and the demo in their place: kube-controller-manager, the scheduler, and kubelets
 //! with the vendor's node plugin.
 
 use anyhow::{Context, Result};
@@ -115,7 +115,7 @@ pub(crate) async fn attach(
     create(&attachments(ground), json!({ "metadata": { "name": name }, "spec": spec })).await
 }
 
-/// Nobody at that node needs the volume any more.
+/// The volume is needed at that node no more.
 pub(crate) async fn detach(
     ground: &Ground,
     volumes: &ShownVolumes,

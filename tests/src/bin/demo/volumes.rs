@@ -22,7 +22,7 @@ pub(crate) struct Volumes {
 #[derive(Clone, Default, PartialEq)]
 struct SeenAttachment {
     node: String,
-    /// What the node plugin reads, if it is attached.
+    /// The publish context that the node plugin reads, if it is attached.
     context: Option<String>,
     error: Option<String>,
     goes: bool,

@@ -55,7 +55,7 @@ fn sticky_sessions_follow_their_annotations() {
         assert_eq!(shown(), expected.map(word), "{annotations:?}");
         assert_eq!(writes(&played.settle(&mut service)), [""; 0], "{annotations:?}");
     }
-    // What is taken away leaves what it wrote.
+    // An annotation that is taken away leaves the value that it wrote.
     service = with(&service, &[http]);
     assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
 }

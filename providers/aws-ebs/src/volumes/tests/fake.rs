@@ -17,7 +17,7 @@ const OPTIMIZING: u64 = 3_600;
 /// The volumes of a region, one of which is another's.
 pub(super) struct FakeEc2 {
     pub(super) volumes: FakeObjects,
-    /// What ends when: of which volume, and what becomes of it.
+    /// Changes under way: when each ends, of which volume it is, and the state after it.
     pub(super) changes: Vec<(u64, String, Ending)>,
     /// By token: the rest of the request, and the volume.
     pub(super) tokens: BTreeMap<String, (Vec<(String, String)>, String)>,

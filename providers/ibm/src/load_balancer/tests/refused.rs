@@ -156,7 +156,7 @@ fn ibm_039_without_nodes_nothing_is_made_yet() {
 
 #[test]
 fn a_choice_of_nodes_that_none_fits_makes_nothing_and_is_told() {
-    // Of the three nodes one is in zone us-south-1.
+    // One of the three nodes is in zone us-south-1.
     let mut service = annotated("zone", "us-south-1");
     service.nodes.retain(|it| it.zone.as_deref() != Some("us-south-1"));
     let elsewhere = service.clone();
