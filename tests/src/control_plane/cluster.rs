@@ -140,7 +140,8 @@ async fn take_slot(slot: &'static Slot, exclusive: MutexGuard<'static, ()>) -> C
 }
 
 async fn take(control_plane: &'static ControlPlane, exclusive: MutexGuard<'static, ()>) -> anyhow::Result<Cluster> {
-    // The test before may have failed in the middle of an outage.
+    // The test before may have failed in the middle of an outage, or beside kube-controller-manager.
+    control_plane.stop_controller_manager().await?;
     control_plane.start_api_server().await?;
     let admin = control_plane.admin().await?;
     reset::reset(&admin).await?;
@@ -163,7 +164,7 @@ async fn take(control_plane: &'static ControlPlane, exclusive: MutexGuard<'stati
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::coordination::v1::Lease;
-    use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Secret, Service};
+    use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, Secret, Service, ServiceAccount};
     use kube::ResourceExt;
     use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
     use serde_json::json;
@@ -185,6 +186,15 @@ mod tests {
         let service: Service = serde_json::from_value(service).unwrap();
         let services = Api::namespaced(before.admin.clone(), "of-one-test");
         services.create(&PostParams::default(), &service).await.unwrap();
+        // On a node, whose kubelet would have to end it: a volume of the next test would stay at that node.
+        let account: ServiceAccount = serde_json::from_value(json!({ "metadata": { "name": "default" } })).unwrap();
+        let accounts = Api::namespaced(before.admin.clone(), "of-one-test");
+        accounts.create(&PostParams::default(), &account).await.unwrap();
+        let containers = json!([{ "name": "main", "image": "none" }]);
+        let pod = json!({ "metadata": { "name": "left-over" }, "spec": { "nodeName": "left-over", "containers": containers } });
+        let pod: Pod = serde_json::from_value(pod).unwrap();
+        let pods = Api::namespaced(before.admin.clone(), "of-one-test");
+        pods.create(&PostParams::default(), &pod).await.unwrap();
         drop(before);
 
         let cluster = take_slot(slot, slot.exclusive.lock().await).await;
@@ -195,6 +205,8 @@ mod tests {
         let names: Vec<_> =
             services.list(&ListParams::default()).await.unwrap().items.iter().map(ResourceExt::name_any).collect();
         assert_eq!(names, ["kubernetes"]);
+        let pods: Api<Pod> = Api::all(cluster.admin.clone());
+        assert_eq!(pods.list(&ListParams::default()).await.unwrap().items.len(), 0);
         assert_eq!(cluster.audit().requests().unwrap().len(), 0);
     }
 

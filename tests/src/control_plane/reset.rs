@@ -4,7 +4,9 @@ use anyhow::{Result, bail};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Event, Node, PersistentVolume, PersistentVolumeClaim, Secret, Service};
+use k8s_openapi::api::core::v1::{
+    ConfigMap, Event, Node, PersistentVolume, PersistentVolumeClaim, Pod, Secret, Service,
+};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
@@ -23,12 +25,13 @@ const OWN: [&str; 4] = [
     "kubernetes",
 ];
 
-/// Deletes what tests leave behind: webhooks, nodes, claims, volumes, their classes, services, leases, ConfigMaps, events, Deployments, disruption
+/// Deletes what tests leave behind: webhooks, Pods, nodes, claims, volumes, their classes, services, leases, ConfigMaps, events, Deployments, disruption
 /// budgets, where an API server is, Helm's releases, and the roles of single clouds.
 ///
 /// Only the metadata of objects is read: a test may have written what no type of ours can read.
 pub(super) async fn reset(admin: &Client) -> Result<()> {
     everywhere::<MutatingWebhookConfiguration>(admin).await?;
+    everywhere::<Pod>(admin).await?;
     everywhere::<VolumeAttachment>(admin).await?;
     everywhere::<PersistentVolumeClaim>(admin).await?;
     everywhere::<PersistentVolume>(admin).await?;
@@ -106,7 +109,8 @@ async fn delete(api: &Api<DynamicObject>, object: &DynamicObject) -> Result<()> 
         let bare = json!({ "metadata": { "finalizers": null } });
         gone_is_fine(api.patch(&name, &PatchParams::default(), &Patch::Merge(bare)).await)?;
     }
-    gone_is_fine(api.delete(&name, &DeleteParams::default()).await)
+    // A Pod on a node would wait for its kubelet.
+    gone_is_fine(api.delete(&name, &DeleteParams::default().grace_period(0)).await)
 }
 
 fn gone_is_fine<T>(result: kube::Result<T>) -> Result<()> {

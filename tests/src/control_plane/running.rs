@@ -112,6 +112,15 @@ impl ControlPlane {
         stop(&self.controller_manager).await
     }
 
+    /// Ends kube-controller-manager, if it runs, and waits until it has ended.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it does not end.
+    pub async fn stop_controller_manager(&self) -> Result<()> {
+        stop(&self.controller_manager).await
+    }
+
     /// Ends all servers and waits until they have ended.
     ///
     /// # Errors
