@@ -76,7 +76,8 @@ const VOLUME: &str = "volume/";
 pub struct Options {
     /// How often it looks whether attached volumes are still where they were attached.
     pub look_period: Duration,
-    /// How long an attachment whose answer was lost may still arrive at the cloud: longer than a request may be under way.
+    /// How long an attachment whose answer was lost may still arrive at the cloud: longer than a request may be under way. One that a process before has
+    /// begun may as long from the start of this one.
     pub arrival: Duration,
     /// How often it looks whether the vendor's own attacher runs.
     pub vendor_period: Duration,
@@ -185,6 +186,7 @@ impl VolumeAttacher {
             () = synced => {}
             () = &mut shutdown => return,
         }
+        self.inherit();
         self.is_synced.store(true, Ordering::Release);
         self.vendor.begins(VendorPart::Attacher);
         background.spawn(self.clone().retry_with_new_credentials());
@@ -193,6 +195,12 @@ impl VolumeAttacher {
         background.spawn(self.clone().look_after_attached());
         let queue = self.queue.clone();
         worker::run(self, queue, WORKERS, background, &liveness, shutdown).await;
+    }
+
+    /// A process before may have sent attachments whose answers nobody knows any more.
+    fn inherit(&self) {
+        let all = self.attachments.all();
+        self.unclear.lock().inherit(all.iter().map(AsRef::as_ref), &self.driver(), Instant::now());
     }
 
     async fn watch_attachments(self: Arc<Self>, mut writer: WatchWriter<VolumeAttachment>) {

@@ -157,7 +157,7 @@ impl VolumeAttacher {
         let VolumeTarget { volume, node_id } = &target;
         match self.asked(attachment, Some(&target), self.cloud.attach(volume, node_id, mode)).await? {
             Attachment::Ready(context) => {
-                self.unclear.lock().arrived(&target);
+                self.unclear.lock().arrived(attachment.metadata.uid.as_deref(), &target);
                 info!(volume = volume.handle, node_id, "the volume is attached");
                 self.say_attached(attachment, context).await
             }
@@ -232,7 +232,9 @@ impl VolumeAttacher {
         let asked = Instant::now();
         match self.asked(attachment, None, self.cloud.detach(volume, node_id)).await? {
             VolumeDetachment::Done => {
-                if let Some(rest) = self.unclear.lock().rest(&target, self.options.arrival, asked) {
+                let uid = attachment.metadata.uid.as_deref();
+                let rest = self.unclear.lock().rest(uid, &target, self.options.arrival, asked);
+                if let Some(rest) = rest {
                     let handle = &volume.handle;
                     debug!(
                         volume = handle,
