@@ -27,6 +27,7 @@ use crate::migrated;
 use crate::node_fields;
 use crate::object::answer;
 use crate::volume_error::{self, Error, LAG};
+use crate::volume_operations::{CsiAnswer, CsiMethod, VolumeOperation};
 use crate::worker::{NextSync, Reconcile};
 
 /// When what waits for another attachment is looked at again, if nothing has woken it.
@@ -172,17 +173,25 @@ impl VolumeAttacher {
 
     /// The cloud's answer to a call about an attachment, which attaches to this target or else detaches. Where it is not known whether the cloud does what it was asked for, the
     /// attachment keeps its places: what others began there would meet it.
-    async fn asked<T>(
+    async fn asked<T: CsiAnswer>(
         &self,
         attachment: &VolumeAttachment,
         attaches: Option<&VolumeTarget>,
         call: impl Future<Output = Reply<Result<T, CloudError>>>,
     ) -> Result<T, Error> {
         let late = |_| Reply { answer: Err(late()), events: Vec::new(), wrote: true };
-        let Reply { answer, events, wrote } = timeout(CALL, call).await.unwrap_or_else(late);
-        self.events.record(&attachment.name_any(), &self.about(attachment), events);
+        let name = attachment.name_any();
+        let described = self.cloud.description();
+        let operation = VolumeOperation {
+            method: if attaches.is_some() { CsiMethod::Attach } else { CsiMethod::Detach },
+            object: &name,
+            is_migrated: self.volume_of(attachment).is_some_and(|it| migrated::is_in_tree_volume(&it, &described)),
+        };
+        let call = async { timeout(CALL, call).await.unwrap_or_else(late) };
+        let Reply { answer, events, wrote } = self.operations.timed(operation, call).await;
+        self.events.record(&name, &self.about(attachment), events);
         if wrote && matches!(answer, Err(CloudError::Unavailable(_) | CloudError::Crashed { .. })) {
-            self.turns.lock().keep(&attachment.name_any());
+            self.turns.lock().keep(&name);
             if let Some(target) = attaches {
                 self.unclear.lock().lost(target, self.options.arrival, Instant::now());
             }
