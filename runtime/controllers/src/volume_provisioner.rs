@@ -20,7 +20,9 @@ mod intent;
 mod lists;
 mod node_places;
 mod orphans;
+mod placement;
 mod places;
+mod placing;
 mod plan;
 mod request;
 mod sync;
@@ -67,6 +69,7 @@ use crate::worker::{self, random};
 use self::adopted::AdoptedVolumes;
 use self::intent::Intent;
 use self::orphans::VolumeOrphans;
+use self::placement::PlacedVolumes;
 use self::plan::VolumeStep;
 
 /// The source of this controller's events.
@@ -136,6 +139,9 @@ struct VolumeProvisioner {
     inventory: Option<Arc<Inventory>>,
     /// A node has the driver now, or has it no more.
     nodes_changed: Notify,
+    /// A PersistentVolume has come that does not say where its volume is.
+    unplaced: Notify,
+    placed: Mutex<PlacedVolumes>,
     cloud: Arc<dyn CloudVolumes>,
     identity: Arc<dyn Identity>,
     vendor: Arc<VolumeVendor>,
@@ -195,6 +201,8 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         nodes: context.nodes.clone(),
         inventory: context.inventory(cloud),
         nodes_changed: Notify::new(),
+        unplaced: Notify::new(),
+        placed: Mutex::default(),
         vendor: context.volume_vendor(&volumes, VendorPart::Provisioner, options.vendor_period),
         operations: VolumeOperations::new(
             volumes.clone(),
@@ -274,6 +282,7 @@ impl VolumeProvisioner {
         background.spawn(self.clone().retry_without_vendor());
         background.spawn(self.clone().look_for_orphans());
         background.spawn(self.clone().follow_operations());
+        background.spawn(self.clone().place_volumes());
         background.spawn(self.clone().retry_with_nodes());
         background.spawn(self.clone().retry_with_changes());
         let queue = self.queue.clone();
@@ -368,6 +377,8 @@ impl VolumeProvisioner {
     fn all_again(&self) {
         // Another credential, or another provider, may take them.
         self.refused.lock().clear();
+        self.placed.lock().clear();
+        self.unplaced.notify_one();
         let intents: Vec<_> = self.intents.lock().keys().cloned().collect();
         intents.iter().for_each(|it| self.queue.add(&format!("{CLAIM}{it}")));
         self.waiting_again();

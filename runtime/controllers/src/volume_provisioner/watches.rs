@@ -10,7 +10,7 @@ use kube::api::Api;
 use kube::runtime::watcher::Event;
 
 use super::plan::{self, VolumeStep};
-use super::{CLAIM, VOLUME, VolumeProvisioner, request};
+use super::{CLAIM, VOLUME, VolumeProvisioner, placement, request};
 use crate::migrated;
 use crate::trimmed::Trimmed;
 use crate::watch;
@@ -58,12 +58,17 @@ impl VolumeProvisioner {
                     if let Some(before) = change.before {
                         self.counted.lock().remove(&before.name_any());
                         self.operations.forget(&before.name_any());
+                        self.placed.lock().gone(&before);
                         self.handles.lock().remove(&before.name_any());
                     }
                     continue;
                 };
                 if change.before.is_none() {
                     self.look_for_a_hand(&after);
+                }
+                let is_unplaced = |it: &PersistentVolume| placement::is_unplaced(it, &self.cloud.description());
+                if is_unplaced(&after) && !change.before.as_deref().is_some_and(is_unplaced) {
+                    self.unplaced.notify_one();
                 }
                 self.saved.lock().remove(&after.name_any());
                 self.handles.lock().remove(&after.name_any());
