@@ -82,7 +82,7 @@ mod failure;
 mod memo;
 
 pub use self::attach::{attach, detach, expand};
-pub use self::cloud::{Attaching, Making, VolumeBackend, VolumePauses, get, gone};
+pub use self::cloud::{Attaching, FoundVolume, Making, VolumeBackend, VolumePauses, get, gone};
 pub use self::create::create;
 pub use self::delete::{abandon, delete};
 pub use self::memo::creation_number;

@@ -1,6 +1,6 @@
 //! One step of a volume towards a machine or away from it, and towards a larger size.
 
-use super::cloud::{Attaching, SOON, VolumeBackend, is_foreign, is_shared, live, missing};
+use super::cloud::{Attaching, FoundVolume, SOON, VolumeBackend, at_work, is_foreign, is_shared, live, missing};
 use super::failure::begun;
 use crate::{
     AttachMode, Change, Error, ExpandedVolume, Growth, KnownVolume, PendingVolume, Result, VolumeAttachment,
@@ -19,9 +19,12 @@ pub fn attach<B: VolumeBackend>(
     node_id: &str,
     mode: &AttachMode,
 ) -> Result<VolumeAttachment> {
-    let (live, volume) = live(backend, known)?.ok_or_else(|| missing(known))?;
-    let (title, poll) = (volume.title(), backend.pauses().poll);
+    let poll = backend.pauses().poll;
     let pending = |after, because: String| VolumeAttachment::Pending(PendingVolume::new(None, after, because));
+    let FoundVolume::Whole((live, volume)) = live(backend, known)?.ok_or_else(|| missing(known))? else {
+        return Ok(pending(poll, at_work(known)));
+    };
+    let title = volume.title();
     let is_here = volume.attached_to.iter().any(|it| it == node_id);
     if is_here && backend.is_attached(&live, node_id) {
         return Ok(VolumeAttachment::Ready(backend.publish_context(&live, node_id)));
@@ -60,9 +63,14 @@ pub fn attach<B: VolumeBackend>(
 ///
 /// Those of `backend`; [`Error::Invalid`] for a handle that is not this driver's; [`Error::Unavailable`] after an action that has failed.
 pub fn detach<B: VolumeBackend>(backend: &B, known: &KnownVolume, node_id: &str) -> Result<VolumeDetachment> {
-    let Some((live, volume)) = live(backend, known)? else { return Ok(VolumeDetachment::Done) };
-    let (title, poll) = (volume.title(), backend.pauses().poll);
+    let poll = backend.pauses().poll;
     let pending = |after, because: String| VolumeDetachment::Pending(PendingVolume::new(None, after, because));
+    let (live, volume) = match live(backend, known)? {
+        None => return Ok(VolumeDetachment::Done),
+        Some(FoundVolume::AtWork) => return Ok(pending(poll, at_work(known))),
+        Some(FoundVolume::Whole(found)) => found,
+    };
+    let title = volume.title();
     let is_here = volume.attached_to.iter().any(|it| it == node_id);
     if volume.state == VolumeState::Changing {
         // It may be an attachment to this machine.
@@ -76,7 +84,7 @@ pub fn detach<B: VolumeBackend>(backend: &B, known: &KnownVolume, node_id: &str)
     }
     let change = backend.detach(&live, node_id);
     Ok(match begun(backend, &live, change, |it| *it == Change::Done(()))? {
-        Change::Done(()) => pending(SOON, format!("the cloud detaches {title} from {node_id}")),
+        Change::Done(()) => pending(poll, format!("the cloud detaches {title} from {node_id}")),
         Change::Busy(why) => pending(SOON, why),
     })
 }
@@ -88,7 +96,11 @@ pub fn detach<B: VolumeBackend>(backend: &B, known: &KnownVolume, node_id: &str)
 /// Those of `backend`; [`Error::Invalid`] for a handle that is not this driver's, and for a volume that does not exist;
 /// [`Error::Denied`] for a volume with the mark of another cluster; [`Error::Unavailable`] after an action that has failed.
 pub fn expand<B: VolumeBackend>(backend: &B, known: &KnownVolume, bytes: u64) -> Result<VolumeExpansion> {
-    let (live, volume) = live(backend, known)?.ok_or_else(|| missing(known))?;
+    let poll = backend.pauses().poll;
+    let pending = |after, because: String| VolumeExpansion::Pending(PendingVolume::new(None, after, because));
+    let FoundVolume::Whole((live, volume)) = live(backend, known)?.ok_or_else(|| missing(known))? else {
+        return Ok(pending(poll, at_work(known)));
+    };
     if is_foreign(&volume, &cluster()?) {
         return Err(Error::denied(format_args!(
             "{} has the mark of another cluster, and is not enlarged. Next step: look at who has made PersistentVolume {}",
@@ -96,8 +108,7 @@ pub fn expand<B: VolumeBackend>(backend: &B, known: &KnownVolume, bytes: u64) ->
             known.name
         )));
     }
-    let (title, poll) = (volume.title(), backend.pauses().poll);
-    let pending = |after, because: String| VolumeExpansion::Pending(PendingVolume::new(None, after, because));
+    let title = volume.title();
     if volume.state == VolumeState::Changing {
         return Ok(pending(poll, format!("the cloud is at work on {title}")));
     }
@@ -110,7 +121,7 @@ pub fn expand<B: VolumeBackend>(backend: &B, known: &KnownVolume, bytes: u64) ->
     }
     let change = backend.expand(&live, bytes);
     Ok(match begun(backend, &live, change, |it| *it == Change::Done(()))? {
-        Change::Done(()) => pending(SOON, format!("the cloud enlarges {title}")),
+        Change::Done(()) => pending(poll, format!("the cloud enlarges {title}")),
         Change::Busy(why) => pending(SOON, why),
     })
 }

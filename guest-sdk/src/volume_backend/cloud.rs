@@ -41,6 +41,16 @@ pub trait VolumeBackend {
     /// Whatever the cloud answered.
     fn find(&self, handle: &str) -> Result<Option<Self::Live>>;
 
+    /// The same for a step about a volume that Kubernetes has. No step is taken while the cloud is at work on it: where that is known by fewer
+    /// requests than [`Self::find`] needs, no others are sent.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the cloud answered.
+    fn find_at_rest(&self, handle: &str) -> Result<Option<FoundVolume<Self::Live>>> {
+        Ok(self.find(handle)?.map(FoundVolume::Whole))
+    }
+
     /// The volumes with the name of a desired one, or with its mark, wherever they are, and whoever made them.
     ///
     /// # Errors
@@ -121,6 +131,15 @@ pub trait VolumeBackend {
         let _ = bytes;
         Err(Error::invalid(format_args!("{} cannot grow", self.volume(live).title())))
     }
+}
+
+/// A volume as far as it was read for a step.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum FoundVolume<L> {
+    /// All of it.
+    Whole(L),
+    /// The cloud is at work on it, and nothing else was asked.
+    AtWork,
 }
 
 /// How long to wait between two calls.
@@ -258,7 +277,10 @@ pub fn gone<L>(handle: &str, is_listed: bool) -> Result<Option<L>> {
 /// # Errors
 ///
 /// [`Error::Invalid`] for a handle that is not this driver's; whatever the cloud answered.
-pub(super) fn live<B: VolumeBackend>(backend: &B, known: &KnownVolume) -> Result<Option<(B::Live, CloudVolume)>> {
+pub(super) fn live<B: VolumeBackend>(
+    backend: &B,
+    known: &KnownVolume,
+) -> Result<Option<FoundVolume<(B::Live, CloudVolume)>>> {
     if !backend.is_handle(&known.handle) {
         return Err(Error::invalid(format_args!(
             "the volume handle {} of PersistentVolume {} is none of this driver: nothing is done with it. Next step: look at \
@@ -267,10 +289,18 @@ pub(super) fn live<B: VolumeBackend>(backend: &B, known: &KnownVolume) -> Result
             known.name
         )));
     }
-    Ok(backend.find(&known.handle)?.map(|live| {
-        let volume = backend.volume(&live);
-        (live, volume)
+    Ok(backend.find_at_rest(&known.handle)?.map(|found| match found {
+        FoundVolume::Whole(live) => {
+            let volume = backend.volume(&live);
+            FoundVolume::Whole((live, volume))
+        }
+        FoundVolume::AtWork => FoundVolume::AtWork,
     }))
+}
+
+/// The reason to wait for a volume of which nothing was read but that the cloud is at work on it.
+pub(super) fn at_work(known: &KnownVolume) -> String {
+    format!("the cloud is at work on volume {} ({})", known.handle, known.name)
 }
 
 /// The error about a volume that is to be used, and does not exist.

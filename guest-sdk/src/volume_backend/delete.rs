@@ -1,6 +1,6 @@
 //! One step towards the absence of a volume: one that Kubernetes has, or one that was asked for in vain.
 
-use super::cloud::{SOON, VolumeBackend, is_claims, is_foreign, live};
+use super::cloud::{FoundVolume, SOON, VolumeBackend, at_work, is_claims, is_foreign, live};
 use super::create::claimed;
 use super::memo::VolumeMemo;
 use crate::backend::remaining;
@@ -16,7 +16,11 @@ use crate::{
 /// Those of `backend`; [`Error::Invalid`] for a handle that is not this driver's; [`Error::Denied`] for a volume with the mark of
 /// another cluster.
 pub fn delete<B: VolumeBackend>(backend: &B, unwanted: &KnownVolume) -> Result<VolumeDeletion> {
-    let Some((live, volume)) = live(backend, unwanted)? else { return Ok(VolumeDeletion::Done) };
+    let (live, volume) = match live(backend, unwanted)? {
+        None => return Ok(VolumeDeletion::Done),
+        Some(FoundVolume::AtWork) => return Ok(busy(at_work(unwanted))),
+        Some(FoundVolume::Whole(found)) => found,
+    };
     if is_foreign(&volume, &cluster()?) {
         return Err(Error::denied(format_args!(
             "{} has the mark of another cluster, and is not deleted. Next step: take PersistentVolume {} away with the policy \
@@ -72,7 +76,6 @@ fn delete_one<B: VolumeBackend>(backend: &B, live: &B::Live, volume: &CloudVolum
     if !volume.attached_to.is_empty() {
         return Ok(VolumeDeletion::InUse(volume.attached_to.clone()));
     }
-    let busy = |why: String| VolumeDeletion::Pending(PendingVolume::new(None, SOON, why));
     if volume.state == VolumeState::Changing {
         return Ok(busy(format!("the cloud is at work on {}", volume.title())));
     }
@@ -80,4 +83,8 @@ fn delete_one<B: VolumeBackend>(backend: &B, live: &B::Live, volume: &CloudVolum
         Change::Done(()) => VolumeDeletion::Done,
         Change::Busy(why) => busy(why),
     })
+}
+
+fn busy(why: String) -> VolumeDeletion {
+    VolumeDeletion::Pending(PendingVolume::new(None, SOON, why))
 }

@@ -10,7 +10,7 @@
 use std::time::Duration;
 
 use aerostat_sdk::form::{Custom, Form as _};
-use aerostat_sdk::volume_backend::{self, Attaching, Making, VolumeBackend, VolumePauses};
+use aerostat_sdk::volume_backend::{self, Attaching, FoundVolume, Making, VolumeBackend, VolumePauses};
 use aerostat_sdk::{
     AttachMode, Change, CloudVolume, DesiredVolume, Effect, Endpoint, Error, Growth, KnownVolume, Mark, MarkedClaim,
     Method, Position, Result, VolumeAttachment, VolumeCreation, VolumeDeletion, VolumeDescription, VolumeDetachment,
@@ -177,19 +177,16 @@ impl VolumeBackend for VolumeCall {
 
     fn find(&self, handle: &str) -> Result<Option<LiveVolume>> {
         // In this order: what ends between the two shows in the volume.
+        with_actions(handle, api::actions(handle)?)
+    }
+
+    fn find_at_rest(&self, handle: &str) -> Result<Option<FoundVolume<LiveVolume>>> {
         let actions = api::actions(handle)?;
-        match (api::find(handle)?, actions) {
-            (Some(volume), Some(actions)) => Ok(Some(LiveVolume { volume, actions })),
-            (None, None) => volume_backend::gone(handle, api::is_listed(handle)?),
-            // One of the two may be late.
-            (Some(_), None) => Err(Error::unavailable(format_args!(
-                "the cloud shows volume {handle}, and no actions on it: it is asked again"
-            ))),
-            (None, Some(actions)) => match api::find(handle)? {
-                Some(volume) => Ok(Some(LiveVolume { volume, actions })),
-                None => volume_backend::gone(handle, api::is_listed(handle)?),
-            },
+        // As long as one of them runs, the volume itself would say nothing that a step rests on.
+        if actions.iter().flatten().any(VolumeAction::is_running) {
+            return Ok(Some(FoundVolume::AtWork));
         }
+        Ok(with_actions(handle, actions)?.map(FoundVolume::Whole))
     }
 
     fn named(&self, desired: &DesiredVolume) -> Result<Vec<LiveVolume>> {
@@ -247,6 +244,22 @@ impl VolumeBackend for VolumeCall {
 
     fn expand(&self, live: &LiveVolume, bytes: u64) -> Result<Change<()>> {
         api::resize(&live.volume, bytes.div_ceil(GIB))
+    }
+}
+
+/// A volume with its actions, which were read before it; `None` if the cloud is certain that there is none.
+fn with_actions(handle: &str, actions: Option<Vec<VolumeAction>>) -> Result<Option<LiveVolume>> {
+    match (api::find(handle)?, actions) {
+        (Some(volume), Some(actions)) => Ok(Some(LiveVolume { volume, actions })),
+        (None, None) => volume_backend::gone(handle, api::is_listed(handle)?),
+        // One of the two may be late.
+        (Some(_), None) => Err(Error::unavailable(format_args!(
+            "the cloud shows volume {handle}, and no actions on it: it is asked again"
+        ))),
+        (None, Some(actions)) => match api::find(handle)? {
+            Some(volume) => Ok(Some(LiveVolume { volume, actions })),
+            None => volume_backend::gone(handle, api::is_listed(handle)?),
+        },
     }
 }
 

@@ -55,6 +55,7 @@ mod volume_error;
 mod volume_events;
 pub mod volume_expander;
 mod volume_lists;
+mod volume_operations;
 pub mod volume_provisioner;
 mod volume_vendor;
 mod warm_up;

@@ -48,6 +48,12 @@ pub(crate) fn shown(event: Event<PersistentVolume>, described: &VolumeDescriptio
     }
 }
 
+/// Whether a PersistentVolume is one of the in-tree plugin that the driver serves.
+pub(crate) fn is_in_tree_volume(pv: &PersistentVolume, described: &VolumeDescription) -> bool {
+    let (Some(in_tree), Some(spec)) = (&described.in_tree, &pv.spec) else { return false };
+    in_tree_source::of(spec, |it| it == in_tree.source).is_some()
+}
+
 /// A volume that a pod itself names, as the PersistentVolume that it does not have; `None` where the driver serves no in-tree plugin, which alone
 /// has those.
 pub(crate) fn inline(spec: &PersistentVolumeSpec, described: &VolumeDescription) -> Option<PersistentVolume> {

@@ -50,6 +50,7 @@ use crate::queue::pump::WorkQueue;
 use crate::trimmed::Trimmed;
 use crate::volume_events::VolumeEvents;
 use crate::volume_lists::VolumeLists;
+use crate::volume_operations::{CsiMethod, VolumeOperations};
 use crate::volume_vendor::{LOOKS, VendorPart, VolumeVendor};
 use crate::watch;
 use crate::watched::{ObjectChange, WatchWriter, Watched};
@@ -76,7 +77,8 @@ const VOLUME: &str = "volume/";
 pub struct Options {
     /// How often it looks whether attached volumes are still where they were attached.
     pub look_period: Duration,
-    /// How long an attachment whose answer was lost may still arrive at the cloud: longer than a request may be under way.
+    /// How long an attachment whose answer was lost may still arrive at the cloud: longer than a request may be under way. One that a process before has
+    /// begun may as long from the start of this one.
     pub arrival: Duration,
     /// How often it looks whether the vendor's own attacher runs.
     pub vendor_period: Duration,
@@ -108,6 +110,7 @@ struct VolumeAttacher {
     unclear: Mutex<UnclearAttachments>,
     /// The list of volumes, for those that the cloud is at work on.
     lists: VolumeLists<AwaitedAttachment>,
+    operations: VolumeOperations,
     cloud: Arc<dyn CloudVolumes>,
     identity: Arc<dyn Identity>,
     vendor: Arc<VolumeVendor>,
@@ -143,6 +146,11 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         turns: Mutex::default(),
         unclear: Mutex::default(),
         lists: VolumeLists::new(volumes.clone()),
+        operations: VolumeOperations::new(
+            volumes.clone(),
+            context.metrics.volumes.clone(),
+            &[CsiMethod::Attach, CsiMethod::Detach],
+        ),
         vendor: context.volume_vendor(&volumes, VendorPart::Attacher, options.vendor_period),
         said: Mutex::default(),
         cloud: volumes,
@@ -185,14 +193,22 @@ impl VolumeAttacher {
             () = synced => {}
             () = &mut shutdown => return,
         }
+        self.inherit();
         self.is_synced.store(true, Ordering::Release);
         self.vendor.begins(VendorPart::Attacher);
         background.spawn(self.clone().retry_with_new_credentials());
         background.spawn(self.clone().retry_without_vendor());
         background.spawn(self.clone().read_lists());
+        background.spawn(self.clone().follow_operations());
         background.spawn(self.clone().look_after_attached());
         let queue = self.queue.clone();
         worker::run(self, queue, WORKERS, background, &liveness, shutdown).await;
+    }
+
+    /// A process before may have sent attachments whose answers nobody knows any more.
+    fn inherit(&self) {
+        let all = self.attachments.all();
+        self.unclear.lock().inherit(all.iter().map(AsRef::as_ref), &self.driver(), Instant::now());
     }
 
     async fn watch_attachments(self: Arc<Self>, mut writer: WatchWriter<VolumeAttachment>) {
@@ -313,6 +329,10 @@ impl VolumeAttacher {
         self.lists.follow(|it| self.queue.add(&format!("{ATTACHMENT}{it}"))).await;
     }
 
+    async fn follow_operations(self: Arc<Self>) {
+        self.operations.follow().await;
+    }
+
     /// An attachment is gone, or has left its machine: those that may have waited for that are looked at.
     fn has_gone(&self, gone: &VolumeAttachment) {
         self.let_others(&gone.name_any());
@@ -341,6 +361,7 @@ impl VolumeAttacher {
     /// Whatever an attachment has held is others' now.
     fn let_others(&self, attachment: &str) {
         self.lists.remove(attachment);
+        self.operations.forget(attachment);
         let waiting = self.turns.lock().leave(attachment);
         waiting.iter().for_each(|it| self.queue.add(&format!("{ATTACHMENT}{it}")));
     }

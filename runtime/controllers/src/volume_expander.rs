@@ -37,6 +37,7 @@ use crate::queue::pump::WorkQueue;
 use crate::trimmed::Trimmed;
 use crate::volume_events::VolumeEvents;
 use crate::volume_lists::VolumeLists;
+use crate::volume_operations::{CsiMethod, VolumeOperations};
 use crate::volume_vendor::{LOOKS, VendorPart, VolumeVendor};
 use crate::watch;
 use crate::watched::{WatchWriter, Watched};
@@ -67,6 +68,7 @@ struct VolumeExpander {
     changes: FrequentChanges,
     /// The list of volumes, for those that the cloud is at work on.
     lists: VolumeLists<AwaitedSize>,
+    operations: VolumeOperations,
     requested: RequestedChanges,
     cloud: Arc<dyn CloudVolumes>,
     identity: Arc<dyn Identity>,
@@ -89,6 +91,7 @@ pub fn new(context: &Context, cloud: &Cloud) -> Option<Task> {
         attempts: Mutex::default(),
         changes: FrequentChanges::default(),
         lists: VolumeLists::new(cloud_volumes.clone()),
+        operations: VolumeOperations::new(cloud_volumes.clone(), context.metrics.volumes.clone(), &[CsiMethod::Expand]),
         requested: context.requested.clone(),
         vendor: context.volume_vendor(&cloud_volumes, VendorPart::Resizer, LOOKS),
         cloud: cloud_volumes,
@@ -123,6 +126,7 @@ impl VolumeExpander {
         background.spawn(self.clone().retry_without_vendor());
         background.spawn(self.clone().retry_with_changes());
         background.spawn(self.clone().read_lists());
+        background.spawn(self.clone().follow_operations());
         let queue = self.queue.clone();
         worker::run(self, queue, WORKERS, background, &liveness, shutdown).await;
     }
@@ -208,9 +212,14 @@ impl VolumeExpander {
         self.lists.follow(|it| self.queue.add(it)).await;
     }
 
+    async fn follow_operations(self: Arc<Self>) {
+        self.operations.follow().await;
+    }
+
     /// Nothing is left to be done about a claim.
     fn settle(&self, claim: &str) {
         self.attempts.lock().forget(claim);
+        self.operations.forget(claim);
         self.lists.remove(claim);
     }
 

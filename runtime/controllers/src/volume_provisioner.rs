@@ -20,14 +20,16 @@ mod intent;
 mod lists;
 mod node_places;
 mod orphans;
+mod placement;
 mod places;
+mod placing;
 mod plan;
 mod request;
 mod sync;
 mod volumes;
+mod watches;
 
 use std::collections::{HashMap, HashSet};
-use std::mem::discriminant;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,7 +41,6 @@ use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolume, PersistentVolumeCl
 use k8s_openapi::api::storage::v1::{CSINode, StorageClass, VolumeAttachment};
 use kube::ResourceExt as _;
 use kube::api::{Api, ListParams};
-use kube::runtime::watcher::Event;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::sync::watch::Receiver;
@@ -54,14 +55,13 @@ use crate::events::reference;
 use crate::inventory::Inventory;
 use crate::liveness::Liveness;
 use crate::metrics::VolumeMetrics;
-use crate::migrated;
 use crate::nodes::Nodes;
 use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
 use crate::trimmed::Trimmed;
 use crate::volume_events::VolumeEvents;
+use crate::volume_operations::{CsiMethod, VolumeOperations};
 use crate::volume_vendor::{LOOKS, VendorPart, VolumeVendor};
-use crate::watch;
 use crate::watched::{WatchWriter, Watched};
 use crate::woken::FrequentChanges;
 use crate::worker::{self, random};
@@ -69,6 +69,7 @@ use crate::worker::{self, random};
 use self::adopted::AdoptedVolumes;
 use self::intent::Intent;
 use self::orphans::VolumeOrphans;
+use self::placement::PlacedVolumes;
 use self::plan::VolumeStep;
 
 /// The source of this controller's events.
@@ -138,6 +139,9 @@ struct VolumeProvisioner {
     inventory: Option<Arc<Inventory>>,
     /// A node has the driver now, or has it no more.
     nodes_changed: Notify,
+    /// A PersistentVolume has come that does not say where its volume is.
+    unplaced: Notify,
+    placed: Mutex<PlacedVolumes>,
     cloud: Arc<dyn CloudVolumes>,
     identity: Arc<dyn Identity>,
     vendor: Arc<VolumeVendor>,
@@ -162,6 +166,7 @@ struct VolumeProvisioner {
     orphans: Mutex<VolumeOrphans>,
     requested: RequestedChanges,
     metrics: VolumeMetrics,
+    operations: VolumeOperations,
     events: VolumeEvents,
     queue: Arc<WorkQueue>,
     options: Options,
@@ -196,7 +201,14 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         nodes: context.nodes.clone(),
         inventory: context.inventory(cloud),
         nodes_changed: Notify::new(),
+        unplaced: Notify::new(),
+        placed: Mutex::default(),
         vendor: context.volume_vendor(&volumes, VendorPart::Provisioner, options.vendor_period),
+        operations: VolumeOperations::new(
+            volumes.clone(),
+            context.metrics.volumes.clone(),
+            &[CsiMethod::Create, CsiMethod::Delete],
+        ),
         cloud: volumes,
         identity: cloud.identity.clone(),
         names: Mutex::default(),
@@ -269,6 +281,8 @@ impl VolumeProvisioner {
         background.spawn(self.clone().retry_with_approvals());
         background.spawn(self.clone().retry_without_vendor());
         background.spawn(self.clone().look_for_orphans());
+        background.spawn(self.clone().follow_operations());
+        background.spawn(self.clone().place_volumes());
         background.spawn(self.clone().retry_with_nodes());
         background.spawn(self.clone().retry_with_changes());
         let queue = self.queue.clone();
@@ -304,96 +318,6 @@ impl VolumeProvisioner {
         }
     }
 
-    async fn watch_claims(self: Arc<Self>, mut writer: WatchWriter<PersistentVolumeClaim>) {
-        let apply = |event: Event<PersistentVolumeClaim>| {
-            for change in self.claims.apply(event, &mut writer) {
-                let uid = |claim: &Option<Arc<PersistentVolumeClaim>>| claim.as_ref().and_then(|it| it.uid());
-                let (before, now) = (uid(&change.before), uid(&change.after));
-                // A worker may be about to begin.
-                let waited = change.before.is_some_and(|it| request::is_ours(&it, &self.driver()));
-                if let Some(gone) = before.filter(|it| now.as_ref() != Some(it)) {
-                    self.names.lock().remove(&gone);
-                    self.refused.lock().remove(&gone);
-                    if waited || self.is_begun(&gone) {
-                        self.queue.add(&format!("{CLAIM}{gone}"));
-                    }
-                }
-                let (Some(claim), Some(uid)) = (change.after, now) else { continue };
-                let (key, waits) = (format!("{CLAIM}{uid}"), request::is_ours(&claim, &self.driver()));
-                let (is_begun, is_refused) = (self.is_begun(&uid), self.refused.lock().contains(&uid));
-                self.names
-                    .lock()
-                    .insert(uid, format!("{}/{}", claim.namespace().unwrap_or_default(), claim.name_any()));
-                match (is_begun, waits) {
-                    // Its volume is as it was when it was begun: what its author changes is worth no call.
-                    (true, true) => self.queue.add_if_idle(&key),
-                    (false, false) if !waited => {}
-                    // Each attempt is a call, and its author changes it as often as he likes.
-                    (false, true) if is_refused && !self.changes.wake(&key) => {}
-                    _ => self.queue.add(&key),
-                }
-            }
-        };
-        match watch::follow(self.claim_api.clone(), "PersistentVolumeClaims", "the API server", watch::LASTS, apply)
-            .await {}
-    }
-
-    async fn watch_volumes(self: Arc<Self>, mut writer: WatchWriter<PersistentVolume>) {
-        let apply = |event: Event<PersistentVolume>| {
-            for change in self.volumes.apply(migrated::shown(event, &self.cloud.description()), &mut writer) {
-                let Some(after) = change.after else {
-                    if let Some(before) = change.before {
-                        self.counted.lock().remove(&before.name_any());
-                        self.handles.lock().remove(&before.name_any());
-                    }
-                    continue;
-                };
-                if change.before.is_none() {
-                    self.look_for_a_hand(&after);
-                }
-                self.saved.lock().remove(&after.name_any());
-                self.handles.lock().remove(&after.name_any());
-                let step = |it: &PersistentVolume| plan::volume(it, &[], &self.driver());
-                let (key, next) = (format!("{VOLUME}{}", after.name_any()), step(&after));
-                match change.before.map(|it| step(&it)) {
-                    _ if next == VolumeStep::Ignore => {}
-                    // As the host's own memo: nothing that the cloud would have to be asked about before it is time.
-                    Some(before) if discriminant(&before) == discriminant(&next) => self.queue.add_if_idle(&key),
-                    _ => self.queue.add(&key),
-                }
-            }
-        };
-        match watch::follow(self.volume_api.clone(), "PersistentVolumes", "the API server", watch::LASTS, apply).await {}
-    }
-
-    async fn watch_csi_nodes(self: Arc<Self>, mut writer: WatchWriter<CSINode>) {
-        let apply = |event: Event<CSINode>| {
-            let changes = self.csi_nodes.apply(event, &mut writer);
-            let driver = self.driver();
-            let entry = |node: &Option<Arc<CSINode>>| {
-                node.as_ref().and_then(|it| it.spec.drivers.iter().find(|it| it.name == driver).cloned())
-            };
-            if changes.iter().any(|it| entry(&it.before) != entry(&it.after)) {
-                self.nodes_changed.notify_one();
-            }
-        };
-        let api: Api<Trimmed<CSINode>> = Api::all(self.client.clone());
-        match watch::follow(api, "CSINodes", "the API server", watch::LASTS, apply).await {}
-    }
-
-    async fn watch_attachments(self: Arc<Self>, mut writer: WatchWriter<VolumeAttachment>) {
-        let apply = |event: Event<VolumeAttachment>| {
-            for change in self.attachments.apply(event, &mut writer) {
-                let gone = change.before.filter(|_| change.after.is_none());
-                if let Some(volume) = gone.and_then(|it| it.spec.source.persistent_volume_name.clone()) {
-                    self.queue.add(&format!("{VOLUME}{volume}"));
-                }
-            }
-        };
-        let api: Api<Trimmed<VolumeAttachment>> = Api::all(self.client.clone());
-        match watch::follow(api, "VolumeAttachments", "the API server", watch::LASTS, apply).await {}
-    }
-
     /// Tries everything once more whenever a credential has changed.
     async fn retry_with_new_credentials(self: Arc<Self>) {
         let mut versions = self.identity.versions();
@@ -418,6 +342,10 @@ impl VolumeProvisioner {
             self.vendor.away().await;
             self.all_again();
         }
+    }
+
+    async fn follow_operations(self: Arc<Self>) {
+        self.operations.follow().await;
     }
 
     /// Whether another provisioner has made a volume that is new.
@@ -449,6 +377,8 @@ impl VolumeProvisioner {
     fn all_again(&self) {
         // Another credential, or another provider, may take them.
         self.refused.lock().clear();
+        self.placed.lock().clear();
+        self.unplaced.notify_one();
         let intents: Vec<_> = self.intents.lock().keys().cloned().collect();
         intents.iter().for_each(|it| self.queue.add(&format!("{CLAIM}{it}")));
         self.waiting_again();

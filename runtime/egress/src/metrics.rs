@@ -13,6 +13,8 @@ pub struct Metrics {
     pub(crate) egress_denied: IntCounterVec,
     /// `aerostat_cloud_writes_withheld_total{credential,endpoint,kind}`: `credential` is empty where there is none.
     pub(crate) writes_withheld: IntCounterVec,
+    /// `aerostat_cloud_requests_put_off_total{endpoint}`: not sent, over the endpoint's budget or in a pause that the cloud asked for.
+    pub(crate) put_off: IntCounterVec,
     /// `aerostat_endpoint_unreachable{endpoint,cause}`: 1 while it is; no series otherwise.
     pub(crate) endpoint_unreachable: IntGaugeVec,
 }
@@ -55,6 +57,11 @@ impl Metrics {
                 "aerostat_egress_denied_total",
                 "Requests of the provider that the egress refused, by code.",
                 &["code"],
+            )?,
+            put_off: counter(
+                "aerostat_cloud_requests_put_off_total",
+                "Requests of the provider that were not sent yet: over the endpoint's budget, or in a pause that the cloud asked for.",
+                &["endpoint"],
             )?,
             writes_withheld: counter(
                 "aerostat_cloud_writes_withheld_total",

@@ -193,7 +193,10 @@ impl Sender {
     ) -> Result<CompleteAnswer, AnswerFailure> {
         // Before its turn: a slow giver of tokens takes no place from requests with another credential.
         self.credentials.fetched(permitted.endpoint()).await;
-        let _turn = own.budget.turn().await.map_err(AnswerFailure::Paused)?;
+        let _turn = own.budget.turn().await.map_err(|after| {
+            self.metrics.put_off.with_label_values(&[&*permitted.endpoint().name]).inc();
+            AnswerFailure::Paused(after)
+        })?;
         left.mark();
         let again = permitted.clone();
         let (used, answer) = self.send_once(own, permitted, address).await?;

@@ -165,6 +165,30 @@ async fn a_volume_is_attached_enlarged_and_detached_through_the_gate() {
     rig.cloud.assert_valid();
 }
 
+/// Cases: csi 68
+#[tokio::test]
+async fn a_pause_that_the_cloud_asks_for_is_its_credentials_alone() {
+    let ((first, volumes), (_second, others)) = tokio::join!(rig(&[]), rig(&[]));
+    let volume = known(&made(&volumes, desired()).await.handle);
+    let busy = Fault::status("POST", "/v2/volumes/*/actions", 429).header("retry-after", "60");
+    first.cloud.inject(busy.times(1));
+    let refused = volumes.attach(&volume, "1", &AttachMode::default()).await.answer.map(drop);
+    let is_pause = |answer: &Result<(), Error>| matches!(answer, Err(Error::RetryAfter { after, .. }) if (30..=60).contains(&after.as_secs()));
+    assert!(is_pause(&refused), "{refused:?}");
+    let asked = first.cloud.requests().len();
+    let next = [
+        volumes.attach(&volume, "1", &AttachMode::default()).await.answer.map(drop),
+        volumes.detach(&volume, "1").await.answer.map(drop),
+        volumes.expand(&volume, 12 * GIB).await.answer.map(drop),
+        volumes.delete(&volume).await.answer.map(drop),
+        volumes.create(&desired(), false).await.answer.map(drop),
+        volumes.list(None, 200).await.answer.map(drop),
+    ];
+    assert!(next.iter().all(is_pause), "{next:?}");
+    assert_eq!(first.cloud.requests().len(), asked, "nothing is sent before its time");
+    made(&others, desired()).await;
+}
+
 /// Cases: csi 58
 #[tokio::test]
 async fn a_full_droplet_and_a_failed_action_are_told() {

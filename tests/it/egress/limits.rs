@@ -127,6 +127,7 @@ async fn an_error_without_a_pause_holds_nobody_off() {
     }
 }
 
+/// Cases: csi 34, csi 77
 #[tokio::test]
 async fn requests_beyond_the_rate_wait_a_little_or_come_back_later() {
     let server = Capture::http(|_| Step::ok("")).await;
@@ -139,6 +140,7 @@ async fn requests_beyond_the_rate_wait_a_little_or_come_back_later() {
         other => panic!("{other:?}"),
     }
     assert_eq!(server.requests().len(), 1);
+    assert_eq!(lab.counter("aerostat_cloud_requests_put_off_total", &[("endpoint", "api")]), 1);
 }
 
 #[tokio::test]

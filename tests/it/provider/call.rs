@@ -1,6 +1,7 @@
 //! `aerostat provider call`, against simulated clouds.
 
 use serde_json::{Value, json};
+use tests::clouds::digitalocean::{Droplet, Volume};
 use tests::guests;
 use tests::published::{acme, aws, digitalocean, hetzner};
 
@@ -180,4 +181,76 @@ async fn volumes_of_claims_are_asked_for() {
     let ended = call(&config, guests::LYING_VOLUMES, &["volumes.list"]).await;
     assert_eq!(ended.code, Some(2), "{ended:?}");
     says(&ended.errors, &["volumes.list marks what it makes with the cluster's UID"]);
+}
+
+/// The rules for volumes at DigitalOcean, as the provider's page has them.
+fn volume_rules() -> Vec<Value> {
+    let action = |kind: &str, effect: &str, fields: &[&str]| {
+        json!({
+            "methods": ["POST"], "paths": ["/v2/volumes/*/actions"], "effect": effect, "fields": fields,
+            "body": { "type": [kind] },
+        })
+    };
+    vec![
+        json!({ "methods": ["GET"], "paths": ["/v2/volumes", "/v2/volumes/*", "/v2/volumes/*/actions"] }),
+        json!({
+            "methods": ["POST"], "paths": ["/v2/volumes"],
+            "fields": ["description", "name", "region", "size_gigabytes", "tags"],
+        }),
+        json!({ "methods": ["DELETE"], "paths": ["/v2/volumes/*"], "only": [] }),
+        action("attach", "update", &["droplet_id", "region"]),
+        action("resize", "write", &["region", "size_gigabytes"]),
+        action("detach", "detach", &["droplet_id", "region"]),
+    ]
+}
+
+/// Cases: csi 76
+#[tokio::test]
+async fn a_dry_run_shows_the_request_for_a_volume_and_sends_none() {
+    const IDS: [&str; 2] = ["506f78a4-e098-11e5-ad9f-000000000001", "506f78a4-e098-11e5-ad9f-000000000002"];
+    let served = digitalocean::serve(0).await.unwrap();
+    served.simulator.droplets().insert(Droplet::new(42, "web-1"));
+    served.simulator.volumes().insert(Volume::new(IDS[0], "pvc-free"));
+    served.simulator.volumes().insert(Volume { droplet: Some(42), ..Volume::new(IDS[1], "pvc-used") });
+    let mut config = ForSimulator::new(guests::DIGITALOCEAN, &served.url).await;
+    config.value["endpoints"][0]["allow"].as_array_mut().unwrap().extend(volume_rules());
+    let [free, used] = IDS.map(|it| json!({ "handle": it, "name": "pvc-1" }));
+    let claim = json!({
+        // Its creation may have been sent before, and was absent since.
+        "memo": "lost since 1", "bytes": 1 << 30, "accessibleTopologies": [{ "region": "fra1" }],
+        "owner": { "namespace": "default", "name": "data", "uid": "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11" },
+    });
+    for (function, argument, method, body) in [
+        ("volumes.create", claim, "POST", json!({ "size_gigabytes": 1 })),
+        (
+            "volumes.attach",
+            json!({ "volume": free, "nodeID": "42" }),
+            "POST",
+            json!({ "type": "attach", "droplet_id": 42 }),
+        ),
+        (
+            "volumes.detach",
+            json!({ "volume": used, "nodeID": "42" }),
+            "POST",
+            json!({ "type": "detach", "droplet_id": 42 }),
+        ),
+        (
+            "volumes.expand",
+            json!({ "volume": free, "bytes": 20_u64 << 30 }),
+            "POST",
+            json!({ "type": "resize", "size_gigabytes": 20 }),
+        ),
+        ("volumes.delete", free.clone(), "DELETE", json!({})),
+    ] {
+        let (stopped, shown) =
+            answer(&config, guests::DIGITALOCEAN, &[function, &argument.to_string(), UID, "--dry-run"]).await;
+        let request = &stopped["stoppedBefore"];
+        assert_eq!(request["method"], method, "{function}: {stopped} {shown}");
+        for (key, value) in body.as_object().unwrap() {
+            assert_eq!(request["body"][key], *value, "{function}: {stopped}");
+        }
+        says(&shown, &["GET ", "/v2/volumes", "stopped before "]);
+    }
+    assert_eq!(served.simulator.volumes().all().len(), IDS.len());
+    assert!(served.simulator.volumes().actions().is_empty(), "nothing was sent");
 }

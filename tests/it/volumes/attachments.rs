@@ -30,6 +30,11 @@ fn start(cluster: &Cluster, cloud: &Arc<VolumeCloud>) -> Rig {
     Rig::start(cluster, cloud, volume_attacher::Options::default())
 }
 
+/// Options by which a request whose answer was lost may arrive for so long.
+fn arriving(arrival: Duration) -> volume_attacher::Options {
+    volume_attacher::Options { arrival, ..volume_attacher::Options::default() }
+}
+
 pub(crate) fn attachments(cluster: &Cluster) -> Api<VolumeAttachment> {
     Api::all(cluster.admin.clone())
 }
@@ -181,10 +186,37 @@ async fn an_attachment_is_undone_without_volume_and_node() {
     all(&cluster).delete("pv-1", &DeleteParams::default()).await.unwrap();
     Api::<CSINode>::all(cluster.admin.clone()).delete("n1", &DeleteParams::default()).await.unwrap();
     Api::<Node>::all(cluster.admin.clone()).delete("n1", &DeleteParams::default()).await.unwrap();
-    let _rig = start(&cluster, &cloud);
+    let _rig = Rig::start(&cluster, &cloud, arriving(Duration::from_secs(5)));
     gone(&cluster, "pv-1").await;
-    assert_eq!(detached(&cloud), [("pv-1".to_owned(), "n1".to_owned())]);
+    let asked: BTreeSet<_> = detached(&cloud).into_iter().collect();
+    assert_eq!(asked, BTreeSet::from([("pv-1".to_owned(), "n1".to_owned())]));
     assert_eq!(cloud.script.attach_volume.asked(), 1);
+}
+
+/// The process ended before the answer came, and the request may reach the cloud once the next process has begun.
+///
+/// Cases: csi 50
+#[tokio::test]
+async fn an_attachment_of_a_process_before_is_waited_for() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    cloud.script.attach_volume.answers(|_| Ok(pending(None, Duration::from_secs(300))).into());
+    let rig = start(&cluster, &cloud);
+    persistent(&cluster, "pv-1").await;
+    attach(&cluster, "pv-1", "n1").await;
+    seen(&cluster, "pv-1", |it| it.annotations().contains_key(NODE_ID)).await;
+    wait::until("it is asked for", async || (cloud.script.attach_volume.asked() > 0).then_some(())).await;
+    rig.stop().ended().await;
+    attachments(&cluster).delete("csi-pv-1", &DeleteParams::default()).await.unwrap();
+    let _rig = Rig::start(&cluster, &cloud, arriving(Duration::from_secs(10)));
+    wait::until("it is asked about", async || (!detached(&cloud).is_empty()).then_some(())).await;
+    let early = wait::within(Duration::from_secs(3), async || {
+        let found = attachments(&cluster).get_opt("csi-pv-1").await.ok()?;
+        (found.is_none() || detached(&cloud).len() > 1).then_some(())
+    });
+    assert!(early.await.is_none(), "the request may arrive yet");
+    gone(&cluster, "pv-1").await;
+    assert!(detached(&cloud).len() > 1, "the last question began when nothing could arrive any more");
 }
 
 /// The answer to it was lost, and the request may reach the cloud after the attachment was to go.
@@ -196,9 +228,7 @@ async fn a_lost_attachment_is_waited_for_before_it_is_gone() {
     let cloud = VolumeCloud::new();
     let lost = || Err(Error::Unavailable("the answer was lost".to_owned()));
     cloud.script.attach_volume.answers(move |_| Reply { answer: lost(), events: Vec::new(), wrote: true });
-    let arrival = Duration::from_secs(10);
-    let options = volume_attacher::Options { arrival, ..volume_attacher::Options::default() };
-    let _rig = Rig::start(&cluster, &cloud, options);
+    let _rig = Rig::start(&cluster, &cloud, arriving(Duration::from_secs(10)));
     persistent(&cluster, "pv-1").await;
     attach(&cluster, "pv-1", "n1").await;
     wait::until("it is attached in vain", async || (cloud.script.attach_volume.asked() > 0).then_some(())).await;

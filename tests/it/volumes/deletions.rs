@@ -16,10 +16,10 @@ use tests::wait;
 
 use crate::claims::{begun, pending_cloud};
 use crate::provisioner::{
-    DRIVER, FINALIZER, VolumeCloud, attachment, claim, class, cluster, delete_claim, event, given, no_intent, phase,
-    released, start, volume_gone,
+    DRIVER, FINALIZER, PLACE, VolumeCloud, attachment, claim, class, cluster, delete_claim, event, given, no_intent,
+    phase, released, start, volume_gone,
 };
-use crate::volumes::{all, create, events, volume, when};
+use crate::volumes::{affinity, all, create, events, volume, when};
 
 /// Nothing says that Aerostat made it.
 ///
@@ -253,7 +253,10 @@ async fn a_begun_volume_that_no_other_one_has_is_given_up() {
     let cluster = cluster().await;
     class(&cluster, "fast", json!({})).await;
     for name in ["by-hand-1", "by-hand-2"] {
-        create(&cluster, &volume(name, DRIVER)).await.unwrap();
+        // Nothing else is to be asked about it.
+        let mut by_hand = volume(name, DRIVER);
+        by_hand["spec"]["nodeAffinity"] = affinity(&[&[(PLACE, &["a"])]]);
+        create(&cluster, &by_hand).await.unwrap();
     }
     let cloud = pending_cloud();
     let _rig = start(&cluster, &cloud);

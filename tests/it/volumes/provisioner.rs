@@ -17,7 +17,7 @@ use tests::kubelet;
 use tests::rig::{FakeCloud, Rig, description};
 use tests::wait;
 
-use crate::volumes::{all, create};
+use crate::volumes::{affinity, all, create};
 
 pub(crate) const DRIVER: &str = "csi.fakecloud.example";
 /// The topology key of the driver.
@@ -161,6 +161,7 @@ pub(crate) async fn no_intent(cluster: &Cluster) {
 pub(crate) async fn released(cluster: &Cluster, name: &str, handle: &str, policy: &str) -> PersistentVolume {
     let mut volume = crate::volumes::volume(name, DRIVER);
     volume["spec"]["csi"]["volumeHandle"] = json!(handle);
+    volume["spec"]["nodeAffinity"] = affinity(&[&[(PLACE, &["a"])]]);
     volume["spec"]["persistentVolumeReclaimPolicy"] = json!(policy);
     volume["spec"]["claimRef"] =
         json!({ "kind": "PersistentVolumeClaim", "name": "gone", "namespace": "default", "uid": "gone" });

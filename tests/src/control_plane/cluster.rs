@@ -75,10 +75,14 @@ impl Cluster {
 }
 
 impl Drop for Cluster {
-    /// Fails the test if aerostat asked for something that it may not have.
+    /// Fails the test if aerostat asked for something that it may not have. Of a test that has failed it shows what kube-controller-manager said.
     fn drop(&mut self) {
-        // A second panic would hide the first, and end the process.
-        if self.forbids || std::thread::panicking() {
+        if std::thread::panicking() {
+            // A control plane outlives its tests. A second panic would hide the first, and end the process.
+            self.control_plane.show_controller_manager();
+            return;
+        }
+        if self.forbids {
             return;
         }
         let read = |requests: anyhow::Result<Vec<Request>>| requests.expect("the API server keeps an audit log");

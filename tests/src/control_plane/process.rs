@@ -89,6 +89,12 @@ impl Process {
         format!("The end of {}:\n{}", self.log.display(), String::from_utf8_lossy(tail))
     }
 
+    /// So many of the last lines of the server's log, with a heading.
+    pub(crate) fn last_lines(&self, count: usize) -> String {
+        let bytes = fs::read(&self.log).unwrap_or_default();
+        format!("==> The last lines of {}'s log\n{}", self.name, last_lines(&String::from_utf8_lossy(&bytes), count))
+    }
+
     /// Stops the server's clock, so to say: connections stay open, nothing is answered.
     pub(crate) fn pause(&self) -> Result<()> {
         rustix::process::kill_process(self.pid, Signal::STOP).context("cannot pause")
@@ -122,6 +128,12 @@ impl Process {
     }
 }
 
+/// So many of the last lines of a text, or as many as it has.
+fn last_lines(text: &str, count: usize) -> String {
+    let lines: Vec<_> = text.lines().collect();
+    lines[lines.len().saturating_sub(count)..].join("\n")
+}
+
 /// Writes a file that only we may read.
 pub(super) fn write_secret(path: &Path, content: &str) -> io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -146,6 +158,27 @@ mod tests {
 
     fn sleeper<'a>(folder: &'a Path, after: &'a [&'a str], last: bool) -> Server<'a> {
         Server { program: "sleep".into(), arguments: vec!["1000".into()], folder, after, last }
+    }
+
+    #[test]
+    fn the_last_lines_of_a_log_are_all_of_a_short_one() {
+        assert_eq!(last_lines("a\nb\nc\n", 2), "b\nc");
+        assert_eq!(last_lines("a\nb", 60), "a\nb");
+        assert_eq!(last_lines("", 60), "");
+    }
+
+    #[tokio::test]
+    async fn a_servers_last_lines_have_its_name_before_them() {
+        let folder = folder("said");
+        let mut server = sleeper(&folder, &[], true);
+        (server.program, server.arguments) = ("sh".into(), vec!["-c".into(), "seq 1 90; sleep 1000".into()]);
+        let process = Process::start(server).unwrap();
+        let said = wait::until("the server has said all", async || {
+            Some(process.last_lines(3)).filter(|it| it.ends_with("\n90"))
+        })
+        .await;
+        assert_eq!(said, "==> The last lines of sh's log\n88\n89\n90");
+        process.stop().await.unwrap();
     }
 
     #[tokio::test]

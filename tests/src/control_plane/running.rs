@@ -17,6 +17,9 @@ use crate::port;
 /// How long the control plane may take until it is ready, on a machine that compiles at the same time.
 const START: Duration = Duration::from_secs(120);
 
+/// So many lines of kube-controller-manager's log are shown where a test fails.
+const SHOWN_LINES: usize = 60;
+
 /// The properties of a control plane.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -276,6 +279,13 @@ impl ControlPlane {
         self.wait_until_ready().await
     }
 
+    /// Shows the end of kube-controller-manager's log, if one runs: a test that fails beside it is understood by what that has done.
+    pub(super) fn show_controller_manager(&self) {
+        if let Some(process) = &*lock(&self.controller_manager) {
+            eprintln!("\n{}", process.last_lines(SHOWN_LINES));
+        }
+    }
+
     fn write_files(&self) -> Result<()> {
         let authority = Authority::new()?;
         fs::write(self.folder.join("ca.crt"), authority.certificate())?;
@@ -319,6 +329,15 @@ impl ControlPlane {
                 bail!("kube-apiserver is not ready after {START:?}: {error:#}\n{tail}");
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+impl Drop for ControlPlane {
+    /// Tells of a failed test what kube-controller-manager said last. The servers end with their guards.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.show_controller_manager();
         }
     }
 }

@@ -44,6 +44,12 @@ impl VolumeStage {
         Self { cluster, cloud, setup, claims: Mutex::default() }
     }
 
+    /// Aerostat as another replica of the story's, with a folder and a port of its own.
+    #[must_use]
+    pub fn replica(&self) -> Setup {
+        ground::setup(&self.cluster, &self.cloud)
+    }
+
     /// Lets something happen.
     pub(super) async fn apply(&self, change: &VolumeChange) {
         let delete = DeleteParams::default();

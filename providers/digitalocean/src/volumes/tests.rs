@@ -340,9 +340,26 @@ fn many_actions_on_a_volume_cost_one_request() {
         let (left, requests, _) = call(cloud, || DigitalOcean::attach(&second(), "42", &mode()));
         (matches!(left, Ok(VolumeAttachment::Ready(_))), requests.len())
     };
-    assert_eq!(poll(true, 449), (false, 2), "the last one runs");
+    assert_eq!(poll(true, 449), (false, 1), "the last one runs");
     assert_eq!(poll(true, 500), (true, 2), "none runs");
-    assert_eq!(poll(false, 449), (false, 5), "where the oldest come first, all pages are read");
+    assert_eq!(poll(false, 449), (false, 4), "where the oldest come first, all pages are read");
+}
+
+/// Cases: csi 60
+#[test]
+fn a_volume_at_work_is_read_again_by_its_actions_alone() {
+    let busy = || Account::default().with("pvc-1", json!({})).with_action(&second().handle, false, 2_000_000_000);
+    let (attached, requests, _) = call(busy(), || DigitalOcean::attach(&second(), "42", &mode()));
+    assert!(matches!(attached, Ok(VolumeAttachment::Pending(_))) && requests.len() == 1, "{attached:?} {requests:?}");
+    let (left, requests, _) = call(busy(), || DigitalOcean::detach(&second(), "42"));
+    assert!(matches!(left, Ok(VolumeDetachment::Pending(_))) && requests.len() == 1, "{left:?} {requests:?}");
+    let (grown, requests, _) = call(busy(), || DigitalOcean::expand(&second(), GIB));
+    assert!(matches!(grown, Ok(VolumeExpansion::Pending(_))) && requests.len() == 1, "{grown:?} {requests:?}");
+    let (gone, requests, _) = call(busy(), || <DigitalOcean as Volumes>::delete(&second()));
+    assert!(matches!(gone, Ok(VolumeDeletion::Pending(_))) && requests.len() == 1, "{gone:?} {requests:?}");
+    // A question about the volume itself is answered in full.
+    let (found, requests, _) = call(busy(), || <DigitalOcean as Volumes>::get(&second().handle));
+    assert!(matches!(found, Ok(Some(it)) if it.state == VolumeState::Changing) && requests.len() == 2, "{requests:?}");
 }
 
 #[test]

@@ -27,6 +27,7 @@ use crate::migrated;
 use crate::node_fields;
 use crate::object::answer;
 use crate::volume_error::{self, Error, LAG};
+use crate::volume_operations::{CsiAnswer, CsiMethod, VolumeOperation};
 use crate::worker::{NextSync, Reconcile};
 
 /// When what waits for another attachment is looked at again, if nothing has woken it.
@@ -157,7 +158,7 @@ impl VolumeAttacher {
         let VolumeTarget { volume, node_id } = &target;
         match self.asked(attachment, Some(&target), self.cloud.attach(volume, node_id, mode)).await? {
             Attachment::Ready(context) => {
-                self.unclear.lock().arrived(&target);
+                self.unclear.lock().arrived(attachment.metadata.uid.as_deref(), &target);
                 info!(volume = volume.handle, node_id, "the volume is attached");
                 self.say_attached(attachment, context).await
             }
@@ -172,17 +173,25 @@ impl VolumeAttacher {
 
     /// The cloud's answer to a call about an attachment, which attaches to this target or else detaches. Where it is not known whether the cloud does what it was asked for, the
     /// attachment keeps its places: what others began there would meet it.
-    async fn asked<T>(
+    async fn asked<T: CsiAnswer>(
         &self,
         attachment: &VolumeAttachment,
         attaches: Option<&VolumeTarget>,
         call: impl Future<Output = Reply<Result<T, CloudError>>>,
     ) -> Result<T, Error> {
         let late = |_| Reply { answer: Err(late()), events: Vec::new(), wrote: true };
-        let Reply { answer, events, wrote } = timeout(CALL, call).await.unwrap_or_else(late);
-        self.events.record(&attachment.name_any(), &self.about(attachment), events);
+        let name = attachment.name_any();
+        let described = self.cloud.description();
+        let operation = VolumeOperation {
+            method: if attaches.is_some() { CsiMethod::Attach } else { CsiMethod::Detach },
+            object: &name,
+            is_migrated: self.volume_of(attachment).is_some_and(|it| migrated::is_in_tree_volume(&it, &described)),
+        };
+        let call = async { timeout(CALL, call).await.unwrap_or_else(late) };
+        let Reply { answer, events, wrote } = self.operations.timed(operation, call).await;
+        self.events.record(&name, &self.about(attachment), events);
         if wrote && matches!(answer, Err(CloudError::Unavailable(_) | CloudError::Crashed { .. })) {
-            self.turns.lock().keep(&attachment.name_any());
+            self.turns.lock().keep(&name);
             if let Some(target) = attaches {
                 self.unclear.lock().lost(target, self.options.arrival, Instant::now());
             }
@@ -232,7 +241,9 @@ impl VolumeAttacher {
         let asked = Instant::now();
         match self.asked(attachment, None, self.cloud.detach(volume, node_id)).await? {
             VolumeDetachment::Done => {
-                if let Some(rest) = self.unclear.lock().rest(&target, self.options.arrival, asked) {
+                let uid = attachment.metadata.uid.as_deref();
+                let rest = self.unclear.lock().rest(uid, &target, self.options.arrival, asked);
+                if let Some(rest) = rest {
                     let handle = &volume.handle;
                     debug!(
                         volume = handle,

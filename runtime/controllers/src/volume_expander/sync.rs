@@ -23,6 +23,7 @@ use crate::migrated;
 use crate::object::answer;
 use crate::trimmed::Trimmed;
 use crate::volume_error::{self, Error, LAG};
+use crate::volume_operations::{CsiMethod, VolumeOperation};
 use crate::worker::{NextSync, Reconcile};
 
 /// The reason of events about a volume that has not grown.
@@ -111,8 +112,16 @@ impl VolumeExpander {
             let message = format!("External resizer is resizing volume {}", target.volume.name);
             self.events.tell(reference(&claim), EventKind::Normal, "Resizing", &message);
         }
-        let call = timeout(CALL, self.cloud.expand(&target.volume, target.bytes)).await;
-        let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
+        let call = async {
+            let call = timeout(CALL, self.cloud.expand(&target.volume, target.bytes)).await;
+            call.unwrap_or_else(|_| Err(late()).into())
+        };
+        let operation = VolumeOperation {
+            method: CsiMethod::Expand,
+            object: key,
+            is_migrated: migrated::is_in_tree_volume(pv, &self.cloud.description()),
+        };
+        let Reply { answer, events, .. } = self.operations.timed(operation, call).await;
         self.events.record(key, &reference(&claim), events);
         match answer {
             Ok(VolumeExpansion::Ready { bytes, node_must_grow }) => {

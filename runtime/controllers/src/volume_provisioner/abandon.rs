@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cloud_provider::{Error as CloudError, Reply, VolumeDeletion};
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use kube::ResourceExt as _;
 use kube::api::Api;
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
@@ -13,8 +14,10 @@ use super::intent::Intent;
 use super::plan::{self, ClaimStep};
 use super::{VolumeProvisioner, adopted};
 use crate::cloud_call::{CALL, late};
+use crate::migrated::MIGRATED_TO;
 use crate::object::answer;
 use crate::volume_error::{Error, LAG};
+use crate::volume_operations::{CsiMethod, VolumeOperation};
 use crate::worker::NextSync;
 
 /// So many questions about adopted volumes are asked in one go, and when it goes on.
@@ -141,8 +144,16 @@ impl VolumeProvisioner {
             // Its claim waits, and has nothing in it.
             self.requested.add_deletion_found(Instant::now());
         }
-        let call = timeout(CALL, self.cloud.abandon(&intent.desired)).await;
-        let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
+        let call = async {
+            let call = timeout(CALL, self.cloud.abandon(&intent.desired)).await;
+            call.unwrap_or_else(|_| Err(late()).into())
+        };
+        let operation = VolumeOperation {
+            method: CsiMethod::Delete,
+            object: &intent.desired.name,
+            is_migrated: claim.as_ref().is_some_and(|it| it.annotations().contains_key(MIGRATED_TO)),
+        };
+        let Reply { answer, events, .. } = self.operations.timed(operation, call).await;
         self.events.record(&intent.desired.name, &intent.claim(), events);
         match answer.map_err(Error::Cloud)? {
             VolumeDeletion::Done => {

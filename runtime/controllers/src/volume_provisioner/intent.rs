@@ -265,7 +265,8 @@ impl Intent {
     }
 }
 
-fn node_affinity(places: &[VolumePlace]) -> Option<VolumeNodeAffinity> {
+/// The node affinity of a volume in these places; `None`: it is reached from anywhere.
+pub(super) fn node_affinity(places: &[VolumePlace]) -> Option<VolumeNodeAffinity> {
     let requirement = |(key, value): &(String, String)| NodeSelectorRequirement {
         key: key.clone(),
         operator: "In".to_owned(),

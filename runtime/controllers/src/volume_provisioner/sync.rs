@@ -16,8 +16,10 @@ use super::{CLAIM, NAMESPACE, VOLUME, VolumeProvisioner};
 use crate::cloud_call::{CALL, late};
 use crate::error::{BackOff, Pause, chain};
 use crate::events::{EventKind, reference};
+use crate::migrated::MIGRATED_TO;
 use crate::object::{self, ObjectPart, answer};
 use crate::volume_error::{self, Error, LAG};
+use crate::volume_operations::{CsiMethod, VolumeOperation};
 use crate::worker::{NextSync, Reconcile};
 
 impl VolumeProvisioner {
@@ -105,8 +107,16 @@ impl VolumeProvisioner {
         intent.is_called = true;
         self.remember(&intent);
         self.refused.lock().remove(intent.uid());
-        let call = timeout(CALL, self.cloud.create(&intent.desired, is_first)).await;
-        let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
+        let call = async {
+            let call = timeout(CALL, self.cloud.create(&intent.desired, is_first)).await;
+            call.unwrap_or_else(|_| Err(late()).into())
+        };
+        let operation = VolumeOperation {
+            method: CsiMethod::Create,
+            object: &intent.desired.name,
+            is_migrated: claim.annotations().contains_key(MIGRATED_TO),
+        };
+        let Reply { answer, events, .. } = self.operations.timed(operation, call).await;
         self.events.record(&intent.desired.name, &reference(claim.as_ref()), events);
         let created = match answer {
             Err(error @ CloudError::Invalid(_)) => return self.refuse(claim, intent, is_first, error).await,
@@ -282,6 +292,7 @@ impl VolumeProvisioner {
         }
         self.intents.lock().remove(intent.uid());
         self.abandoned.lock().remove(intent.uid());
+        self.operations.forget(&intent.desired.name);
         Ok(())
     }
 

@@ -18,6 +18,7 @@ use crate::events::reference;
 use crate::migrated;
 use crate::object::answer;
 use crate::volume_error::{Error, LAG};
+use crate::volume_operations::{CsiMethod, VolumeOperation};
 use crate::worker::NextSync;
 
 /// So many writes of others are waited out while a PersistentVolume goes.
@@ -85,8 +86,16 @@ impl VolumeProvisioner {
     async fn delete(&self, pv: &PersistentVolume, known: &KnownVolume) -> Result<NextSync, Error> {
         self.cloud.check().await.map_err(Error::Cloud)?;
         self.take_deletion(&known.name, plan::namespace(pv))?;
-        let call = timeout(CALL, self.cloud.delete(known)).await;
-        let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
+        let call = async {
+            let call = timeout(CALL, self.cloud.delete(known)).await;
+            call.unwrap_or_else(|_| Err(late()).into())
+        };
+        let operation = VolumeOperation {
+            method: CsiMethod::Delete,
+            object: &known.name,
+            is_migrated: migrated::is_in_tree_volume(pv, &self.cloud.description()),
+        };
+        let Reply { answer, events, .. } = self.operations.timed(operation, call).await;
         self.events.record(&known.name, &reference(pv), events);
         match answer.map_err(Error::Cloud)? {
             VolumeDeletion::Done => {
