@@ -9,6 +9,7 @@ mod bad_input;
 mod crash;
 mod election;
 mod inventory;
+mod killed;
 mod kubelets;
 mod least_authors;
 mod limits;
