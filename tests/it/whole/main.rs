@@ -6,6 +6,7 @@
 mod account;
 mod attacks;
 mod bad_input;
+mod claims;
 mod crash;
 mod election;
 mod inventory;
