@@ -23,9 +23,9 @@ const PASSING: &str = "passing";
 const SIZES: (u64, u64) = (10, 12);
 /// One in so many requests goes wrong.
 const ONE_IN: u64 = 12;
-/// How late lists are. The provider waits for longer until it takes a disk for absent.
+/// How late lists are. The provider looks for longer until it takes a disk for absent, and longer than lists are empty.
 const LATE: Duration = Duration::from_secs(1);
-const ABSENT: &str = "2s";
+const ABSENT: &str = "5s";
 /// The process is killed at one of the next so many writes, or of the next so many requests.
 const NEXT: (usize, usize) = (3, 10);
 /// How long a trouble lasts once the process has met it.
