@@ -67,17 +67,17 @@ impl DiskVendor for DigitalOcean {
     }
 
     fn disks(account: &digitalocean::Assets) -> Vec<BuiltDisk> {
-        let disk = |it: digitalocean::Volume| BuiltDisk {
-            id: it.id,
-            name: it.name,
-            gibibytes: it.size_gigabytes,
-            machine: it.droplet,
+        let disk = |volume: digitalocean::Volume| BuiltDisk {
+            id: volume.id,
+            name: volume.name,
+            gibibytes: volume.size_gigabytes,
+            machine: volume.droplet,
         };
         account.volumes().all().into_iter().map(disk).collect()
     }
 
     fn disk_changes(account: &digitalocean::Assets, id: &str) -> Vec<DiskChange> {
-        let change = |it: digitalocean::VolumeAction| match it.change {
+        let change = |action: digitalocean::VolumeAction| match action.change {
             VolumeChange::Attach(droplet) => DiskChange::Attach(droplet),
             VolumeChange::Detach(_) => DiskChange::Detach,
             VolumeChange::Resize(_) => DiskChange::Resize,
@@ -97,11 +97,11 @@ impl DiskVendor for Hetzner {
     }
 
     fn disks(account: &hetzner::Assets) -> Vec<BuiltDisk> {
-        let disk = |it: hetzner::Volume| BuiltDisk {
-            id: it.id.to_string(),
-            name: it.name,
-            gibibytes: u64::from(it.size),
-            machine: it.server,
+        let disk = |volume: hetzner::Volume| BuiltDisk {
+            id: volume.id.to_string(),
+            name: volume.name,
+            gibibytes: u64::from(volume.size),
+            machine: volume.server,
         };
         account.volumes().all().into_iter().map(disk).collect()
     }

@@ -65,7 +65,7 @@ enum DesiredClaims {
 
 use self::DesiredClaims::{Attached, Gone, Grown, Made, Moved};
 
-/// What the process finds when it is started after the last kill of a phase.
+/// The trouble into which the process is started after the last kill of a phase.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Trouble {
     /// Nothing but requests that fail and lists that are late.
