@@ -28,7 +28,7 @@ const ONE_IN: u64 = 12;
 const LATE: Duration = Duration::from_secs(1);
 const ABSENT: &str = "5s";
 /// The process is killed at one of the next so many writes, or of the next so many requests.
-const NEXT: (usize, usize) = (3, 10);
+const NEXT: (usize, usize) = (2, 10);
 /// How long a trouble lasts once the process has met it.
 const LASTS: Duration = Duration::from_millis(1_500);
 /// How long the process may take to meet it: where it has nothing to ask, it never does.
