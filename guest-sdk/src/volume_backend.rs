@@ -10,7 +10,8 @@
 //! - A volume that failed, or is smaller than was asked for, is deleted and made again, after a longer pause each time: no PersistentVolume
 //!   has it yet.
 //! - An action that the cloud took and could not carry out is told, and begun again after a longer pause each time.
-//! - An abandoned volume is gone only when it was absent for [`VolumePauses::appear`].
+//! - An abandoned volume is gone only when it was absent for [`VolumePauses::appear`], which begins with the first call that abandons it: what
+//!   was sent before, also by a process that has died, may still appear.
 //! - A volume with the mark of another cluster is not deleted; nor is one that is attached, and nothing is detached for it.
 //! - A volume that is attached elsewhere is not moved.
 //! - A volume is detached from a machine only when the cloud is not at work on it.

@@ -64,11 +64,13 @@ pub fn abandon<B: VolumeBackend>(backend: &B, unwanted: &DesiredVolume) -> Resul
             in_use @ VolumeDeletion::InUse(_) => return Ok(in_use),
         }
     }
-    let since = if left.is_empty() { memo.as_ref().map_or(now, VolumeMemo::since) } else { now };
+    // The memo of a creation does not count: another one may have been sent since, by a process that died before it could keep a memo.
+    let looked = memo.as_ref().and_then(VolumeMemo::given_up_since);
+    let since = looked.filter(|_| left.is_empty()).unwrap_or(now);
     let Some(rest) = remaining(since, backend.pauses().appear, now) else { return Ok(VolumeDeletion::Done) };
     let because =
         format_args!("volume {} may still appear, and is looked for {} s more", unwanted.name, rest.as_secs());
-    let memo = VolumeMemo::Lost { since, number: 1 }.text();
+    let memo = VolumeMemo::given_up(since).text();
     Ok(VolumeDeletion::Pending(PendingVolume::new(Some(memo), rest, because)))
 }
 

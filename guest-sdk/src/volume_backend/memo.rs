@@ -2,6 +2,9 @@
 
 use crate::{DesiredVolume, Error, Result};
 
+/// The number in the memo of a volume that is given up: that of no creation.
+const GIVEN_UP: u32 = 0;
+
 /// The knowledge of a volume that was or may have been created. The time is in seconds since 1970; creations are counted from one.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum VolumeMemo {
@@ -62,6 +65,19 @@ impl VolumeMemo {
     pub(super) fn since(&self) -> u64 {
         match self {
             Self::Made { since, .. } | Self::Lost { since, .. } => *since,
+        }
+    }
+
+    /// The memo of a volume that is given up, and of which nothing was found since then.
+    pub(super) fn given_up(since: u64) -> Self {
+        Self::Lost { since, number: GIVEN_UP }
+    }
+
+    /// Since when nothing was found of a volume that is given up; `None` for the memo of a creation.
+    pub(super) fn given_up_since(&self) -> Option<u64> {
+        match self {
+            Self::Lost { since, number: GIVEN_UP } => Some(*since),
+            Self::Lost { .. } | Self::Made { .. } => None,
         }
     }
 

@@ -1,5 +1,7 @@
 //! The promises, with a cloud in memory: lost answers, late lists, volumes of others, and of the vendor's controller.
 
+mod unremembered;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};

@@ -6,9 +6,11 @@
 mod account;
 mod attacks;
 mod bad_input;
+mod claims;
 mod crash;
 mod election;
 mod inventory;
+mod killed;
 mod kubelets;
 mod least_authors;
 mod limits;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::simulator::{Answer, lists};
 
-use super::action::Resource;
+use super::action::{Action, Resource};
 use super::errors::{self, Refused, parsed};
 use super::listing::{self, Filter, Query};
 use super::location::Location;
@@ -69,6 +69,15 @@ impl Volumes {
     #[must_use]
     pub fn all(&self) -> Vec<Volume> {
         self.0.now().volumes.values().cloned().collect()
+    }
+
+    /// The commands that a volume was given since it was made, each with the server that it names, also where the volume is gone.
+    #[must_use]
+    pub fn commands(&self, id: u64) -> Vec<(&'static str, Option<u64>)> {
+        let project = self.0.now();
+        let given = project.actions().filter(|it| it.changes(resource(id)) && it.command != CREATE);
+        let server = |it: &Action| it.resources.iter().find(|it| it.kind == SERVER).map(|it| it.id);
+        given.map(|it| (it.command, server(it))).collect()
     }
 
     /// `GET /volumes/{id}`.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tests::clouds::digitalocean::{
     ActionTime, Assets, Behaviour, Creation, Droplet, LoadBalancer, LoadBalancerStatus, Options, Simulator, Volume,
 };
-use tests::vendor::DigitalOcean;
+use tests::vendor::{DigitalOcean, DiskVendor as _};
 
 use super::{BUILDING, LATENCY, Shown, ShownVolumes};
 use crate::cloud::{cut, machine};
@@ -24,11 +24,11 @@ impl Shown for DigitalOcean {
     const SERVED: &'static str = ", of which the cloud took 5.";
     const CONFIG_MAP: &'static str = "digitalocean-provider";
     const VOLUMES: Option<ShownVolumes> = Some(ShownVolumes {
-        driver: "dobs.csi.digitalocean.com",
+        driver: Self::DRIVER,
         class: "do-block-storage",
         waits_for_pod: false,
-        place: ("region", "fra1"),
-        page: include_str!("../../../../../providers/digitalocean/README.md"),
+        place: Self::PLACE,
+        page: Self::VOLUMES_PAGE,
     });
 
     async fn open(machines: u8) -> Result<Simulator> {

@@ -10,7 +10,7 @@ use tests::clouds::hetzner::{
     Assets, Behaviour, LoadBalancer, Network, Options, Server, Simulator, Taking, Target, Volume,
 };
 use tests::vendor::hetzner::{NETWORK, NETWORK_ID};
-use tests::vendor::{Hetzner, Vendor as _};
+use tests::vendor::{DiskVendor as _, Hetzner, Vendor as _};
 
 use super::{BUILDING, LATENCY, Shown, ShownVolumes};
 use crate::cloud::{cut, machine};
@@ -25,11 +25,11 @@ impl Shown for Hetzner {
     const SERVED: &'static str = ", of which the cloud took 5.";
     const CONFIG_MAP: &'static str = "hetzner-provider";
     const VOLUMES: Option<ShownVolumes> = Some(ShownVolumes {
-        driver: "csi.hetzner.cloud",
+        driver: Self::DRIVER,
         class: "hcloud-volumes",
         waits_for_pod: true,
-        place: ("csi.hetzner.cloud/location", "fsn1"),
-        page: include_str!("../../../../../providers/hetzner/README.md"),
+        place: Self::PLACE,
+        page: Self::VOLUMES_PAGE,
     });
     const ROUTES: &'static str = "Each network of pods has a route to its node, and the cloud took one at a time.";
     const FLAGS: &'static [&'static str] = &["--cluster-cidr=10.244.0.0/16"];
