@@ -223,7 +223,11 @@ async fn ibm_036_a_chosen_name_takes_nothing_over() {
     let mut other = Service::new(&rig).with("vpc-lb-name", "elsewhere");
     other.served().await;
     let made = rig.body("POST", BALANCERS);
-    assert_eq!((made["name"].as_str(), rig.cloud.account().all(VpcKind::LoadBalancer).len()), (Some("elsewhere"), 3));
+    let there = rig.cloud.account().all(VpcKind::LoadBalancer);
+    assert_eq!((made["name"].as_str(), there.len()), (Some("elsewhere"), 3));
+    assert!(before.iter().all(|it| there.contains(it)), "{there:#?}");
+    other.gone().await;
+    assert_eq!(rig.cloud.account().all(VpcKind::LoadBalancer), before, "the one of the other VPC stays");
 }
 
 /// Cases: ibm 38
