@@ -31,6 +31,9 @@ pub(crate) fn get<'a>(path: impl IntoIterator<Item = &'a str>) -> Request {
     at(Method::Get, path)
 }
 
+/// The longest URL that a refusal names and that people are told.
+const PAGE_BYTES: usize = 200;
+
 /// The parameters of every request: the version whose fields are read here, and the generation of the VPC.
 pub(crate) const PARAMETERS: [(&str, &str); 2] = [("version", "2026-06-23"), ("generation", "2")];
 
@@ -48,8 +51,19 @@ pub(crate) struct VpcName {
 
 /// The code of a refusal. Empty if it is none of the API's.
 pub(crate) fn code(response: &Response) -> String {
-    let errors: Value = response.json_in("errors").unwrap_or_default();
-    errors[0]["code"].as_str().unwrap_or_default().to_owned()
+    word(response, "code").unwrap_or_default()
+}
+
+/// A field of a refusal's first error that is text.
+fn word(response: &Response, field: &str) -> Option<String> {
+    let errors: Value = response.json_in("errors").ok()?;
+    errors[0][field].as_str().map(str::to_owned)
+}
+
+/// The page about a refusal, if its first error names one.
+fn page(response: &Response) -> Option<String> {
+    let is_url = |it: &String| it.starts_with("https://") && it.bytes().all(|byte| byte.is_ascii_graphic());
+    word(response, "more_info").filter(|it| it.len() <= PAGE_BYTES && is_url(it))
 }
 
 /// Whether it is refused because there is one of this name, or in this place, already.
@@ -82,10 +96,39 @@ fn is_not_found(response: &Response) -> bool {
     code(response).contains("not_found")
 }
 
+/// A quota that is used up is told with the page that says how large it is, and how it is raised.
 fn refusal(response: &Response) -> Option<Error> {
-    let code = code(response);
-    if code.contains("quota") {
-        return Refused::Quota.error(response.complaint());
+    if !code(response).contains("quota") {
+        return None;
     }
-    None
+    let complaint = response.complaint();
+    Refused::Quota.error(page(response).map_or_else(|| complaint.clone(), |page| format!("{complaint}, see {page}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use aerostat_sdk::testing::answer;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn quotas_are_told_with_the_page_that_the_cloud_names() {
+        let long = format!("https://{}", "a".repeat(PAGE_BYTES));
+        for (named, is_told) in [
+            (json!("https://cloud.ibm.com/docs/vpc?topic=vpc-quotas"), true),
+            (json!("http://cloud.ibm.com/docs/vpc"), false),
+            (json!("https://cloud.ibm.com/\nnode"), false),
+            (json!(long), false),
+            (Value::Null, false),
+        ] {
+            let error = json!({ "code": "load_balancer_over_quota", "message": "it is full", "more_info": named });
+            let body = json!({ "errors": [error], "trace": "1" }).to_string();
+            let host = crate::tests::settings().answers(move |_| answer(400, body.clone()));
+            let refused = host.run(|| get(["volumes", "r014-1"]).send()).unwrap_err();
+            let part = format!("400 it is full, see {}. A quota", named.as_str().unwrap_or_default());
+            assert_eq!(refused.why().contains(&part), is_told, "{refused:?}");
+            assert!(refused.is_quota() && refused.why().contains("400 it is full"), "{refused:?}");
+        }
+    }
 }

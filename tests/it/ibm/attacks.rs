@@ -93,6 +93,7 @@ async fn settings_of_another_account_or_region_are_refused() {
     for (setting, value, part) in [
         ("accountID", "acc0000000000", "is of account acc0123456789, and setting accountID says acc0000000000"),
         ("region", "eu-de", "is in region us-south, and setting region says eu-de"),
+        ("region", "us-suoth", "is in region us-south, and setting region says us-suoth"),
         ("vpcID", "r006-nobody", "there is no VPC r006-nobody in region us-south"),
     ] {
         let rig = Rig::with_settings(Options::instant(), &[(setting, value)]).await;

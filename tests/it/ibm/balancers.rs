@@ -96,6 +96,48 @@ async fn ibm_015_one_that_is_being_made_is_read_alone() {
     assert_eq!((asked.len(), asked[0].starts_with("GET /load_balancers/r006-")), (1, true), "{asked:?}");
 }
 
+#[tokio::test]
+async fn ibm_015_states_that_pass_by_themselves_are_waited_for() {
+    let rig = Rig::instant().await;
+    let mut life = Life::of(&rig).await;
+    let id = rig.only();
+    let becomes = |status: &str| {
+        rig.cloud.with(|world| {
+            world.get_mut(VpcKind::LoadBalancer, &id).unwrap()["provisioning_status"] = json!(status);
+        });
+    };
+    life.service.desired.nodes.push(worker(3));
+    for status in ["update_pending", "maintenance_pending", "migrate_pending"] {
+        becomes(status);
+        let begun = rig.cloud.requests().len();
+        life.service.pending().await;
+        assert_eq!(rig.asked_since(begun), [format!("GET /load_balancers/{id} → 200")], "{status}");
+    }
+    becomes("active");
+    assert_eq!(life.settle().await, ["PUT /load_balancers/*/pools/*/members → 202"]);
+    rig.cloud.assert_valid();
+}
+
+/// Cases: ibm 20
+#[tokio::test]
+async fn ibm_029_a_pool_that_is_made_later_has_the_proxy_protocol() {
+    let rig = Rig::instant().await;
+    let mut life = Life::of(&rig).await;
+    let words = || -> Vec<String> {
+        let pools = rig.cloud.account().all(VpcKind::Pool);
+        pools.iter().map(|it| it["proxy_protocol"].as_str().unwrap().to_owned()).collect()
+    };
+    life.service.set("enable-features", "proxy-protocol");
+    life.settle().await;
+    life.service.desired.ports.push(port(Protocol::Tcp, 443));
+    assert_eq!(life.settle().await, ["POST /load_balancers/*/pools → 201", "POST /load_balancers/*/listeners → 201"]);
+    assert_eq!(words(), ["v1", "v1"], "the vendor's manager forgets it");
+    life.service.remove("enable-features");
+    assert_eq!(life.settle().await, ["PATCH /load_balancers/*/pools/* → 200"; 2]);
+    assert_eq!(words(), ["disabled", "disabled"]);
+    rig.cloud.assert_valid();
+}
+
 /// Cases: ibm 32, ibm 35
 #[tokio::test]
 async fn ibm_032_a_conflict_is_waited_out_without_a_warning() {
@@ -161,7 +203,8 @@ async fn ibm_033_one_that_has_failed_stays() {
     let rig = Rig::start(Options::with(Behaviour { creations_fail: true, ..Behaviour::instant() })).await;
     let mut service = Service::new(&rig);
     let why = service.refused().await;
-    assert!(matches!(&why, Error::Unavailable(why) if why.contains("has failed")), "{why:?}");
+    let id = rig.only();
+    assert!(matches!(&why, Error::Unavailable(why) if why.contains("has failed") && why.contains(&id)), "{why:?}");
     assert_eq!(rig.cloud.requests_to("DELETE", "/**").len(), 0);
 }
 
@@ -180,7 +223,11 @@ async fn ibm_036_a_chosen_name_takes_nothing_over() {
     let mut other = Service::new(&rig).with("vpc-lb-name", "elsewhere");
     other.served().await;
     let made = rig.body("POST", BALANCERS);
-    assert_eq!((made["name"].as_str(), rig.cloud.account().all(VpcKind::LoadBalancer).len()), (Some("elsewhere"), 3));
+    let there = rig.cloud.account().all(VpcKind::LoadBalancer);
+    assert_eq!((made["name"].as_str(), there.len()), (Some("elsewhere"), 3));
+    assert!(before.iter().all(|it| there.contains(it)), "{there:#?}");
+    other.gone().await;
+    assert_eq!(rig.cloud.account().all(VpcKind::LoadBalancer), before, "the one of the other VPC stays");
 }
 
 /// Cases: ibm 38
@@ -190,7 +237,8 @@ async fn ibm_038_a_used_up_quota_is_told_with_the_clouds_words() {
     IbmCloud::limit(rig.cloud.account(), 0);
     let mut service = Service::new(&rig);
     let why = service.refused().await.to_string();
-    assert!(why.contains("The quota of 0 for load balancers is used up"), "{why}");
+    let part = "The quota of 0 for load balancers is used up";
+    assert!(why.contains(part) && why.contains(", see https://cloud.ibm.com/docs/vpc"), "{why}");
 }
 
 /// Cases: lost-answer

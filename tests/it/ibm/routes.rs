@@ -109,6 +109,24 @@ async fn a_busy_table_is_asked_once_in_a_call() {
     assert_eq!(rig.apply(&changes).await, vec![Ok(RouteOutcome::Done); 3]);
 }
 
+/// Cases: ibm 32
+#[tokio::test]
+async fn a_machine_that_is_changing_gets_its_route_later() {
+    let rig = Rig::instant().await;
+    rig.cloud.inject(IbmCloud::busy("PATCH", "/v1/instances/*/network_interfaces/*").times(1));
+    let changes = [change(1, None, Some(1)), change(2, None, Some(2))];
+    let answers = rig.apply(&changes).await;
+    assert!(matches!(answers[..], [Ok(RouteOutcome::Pending { .. }), Ok(RouteOutcome::Done)]), "{answers:?}");
+    assert_eq!(
+        rig.cloud.account().all(VpcKind::Route).len(),
+        3,
+        "no route leads to a machine that lets nothing through"
+    );
+    assert_eq!(rig.apply(&changes).await, vec![Ok(RouteOutcome::Done); 2]);
+    assert_eq!(rig.cloud.account().all(VpcKind::Route).len(), 6);
+    rig.cloud.assert_valid();
+}
+
 #[tokio::test]
 async fn an_address_of_another_machine_gets_no_route() {
     let rig = Rig::instant().await;

@@ -213,11 +213,15 @@ async fn pages_end_with_an_opaque_word() {
 #[tokio::test]
 async fn requests_that_differ_from_the_description_are_told() {
     let mut asked = Asked::with(Options::instant()).await;
+    let made = MADE[0].trim_end_matches(" as lb → 201");
+    let sctp = made.replace(r#""protocol":"tcp","default"#, r#""protocol":"sctp","default"#);
     for (line, part) in [
         ("GET instances?colour=red", "the query key colour is not declared"),
         ("GET instances?version=2026-06-23", "the query key version stands there twice"),
         (r#"POST load_balancers {"is_public":true}"#, "\"subnets\" is a required property"),
         (r#"POST load_balancers {"is_public":true,"subnets":[{"id":"0717-s1","colour":"red"}]}"#, "colour"),
+        (r#"POST load_balancers {"is_public":true,"subnets":[{"zone":"us-south-1"}]}"#, "in the 'anyOf' keyword"),
+        (&*sctp, r#""sctp" is not one of "http""#),
         ("POST instances/a/actions", "the description has no such operation"),
     ] {
         asked.line(line).await;

@@ -1,7 +1,7 @@
 //! Routing tables of the VPC. Each entry counts in one zone; the machine that it leads to has to let packets of others through.
 
 use aerostat_sdk::http::Request;
-use aerostat_sdk::{Method, Result};
+use aerostat_sdk::{Change, Method, Result};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -98,12 +98,13 @@ impl VpcTable {
     }
 }
 
-/// Lets the primary interface of an instance take and send packets with others' addresses. Done twice it is done once.
+/// Lets the primary interface of an instance take and send packets with others' addresses. Done twice it is done once. `Busy` while the machine
+/// or its interface is changing.
 ///
 /// # Errors
 ///
-/// Whatever the API answered.
-pub(crate) fn forward(instance: &VpcInstance) -> Result<()> {
+/// Whatever else the API answered.
+pub(crate) fn forward(instance: &VpcInstance) -> Result<Change<()>> {
     let body = json!({ "allow_ip_spoofing": true });
     let path = match (instance.attached(), instance.target()) {
         (Some(own), _) => vec!["virtual_network_interfaces", own],
@@ -115,5 +116,6 @@ pub(crate) fn forward(instance: &VpcInstance) -> Result<()> {
             )));
         }
     };
-    at(Method::Patch, path).json(&body).header("content-type", MERGE_PATCH).send().map(drop)
+    let answer = at(Method::Patch, path).json(&body).header("content-type", MERGE_PATCH).change()?;
+    Ok(answer.map(drop))
 }

@@ -179,6 +179,28 @@ fn ibm_015_a_load_balancer_that_is_being_built_is_read_alone() {
 }
 
 #[test]
+fn ibm_015_states_that_pass_by_themselves_are_waited_for() {
+    let played = Played::new(FakeVpc::default());
+    let mut service = service();
+    played.settle(&mut service);
+    service.nodes.push(node(4));
+    for status in ["create_pending", "update_pending", "maintenance_pending", "migrate_pending", "delete_pending"] {
+        played.cloud.borrow_mut().cloud().ends_in = status;
+        let before = played.host.requests().len();
+        let waiting = played.call(&mut service);
+        assert!(
+            matches!(&waiting, Ok(Progress::Pending(it)) if it.wait.milliseconds >= 15_000),
+            "{status}: {waiting:?}"
+        );
+        let asked: Vec<_> = played.host.requests()[before..].iter().map(|it| plain(it)).collect();
+        assert_eq!(asked, ["GET /lb-1"], "{status}");
+    }
+    played.cloud.borrow_mut().cloud().ends_in = "active";
+    assert_eq!(played.settle(&mut service), ["PUT /lb-1/pools/pool-1/members"]);
+    assert!(played.host.events().is_empty(), "{:?}", played.host.events());
+}
+
+#[test]
 fn ibm_034_a_deletion_is_done_once_the_load_balancer_is_gone() {
     let played = Played::new(FakeVpc::default());
     let mut service = service();

@@ -28,8 +28,8 @@ pub(super) struct IbmRoutePass {
     full: Option<Error>,
     /// The refusal of a table that carries out another change: nothing more is asked of it in this call.
     busy: Option<String>,
-    /// The results for nodes whose machines were let forward packets, by name and address.
-    forwarding: SortedMap<(String, String), Result<()>>,
+    /// The results for nodes whose machines were let forward packets, by name and address: a machine that is changing is asked once in a call.
+    forwarding: SortedMap<(String, String), Result<Change<()>>>,
 }
 
 /// A write that a destination needs.
@@ -67,8 +67,9 @@ impl IbmRoutePass {
         }
         if let Some(RouteTarget { next_hop, node }) = &change.after
             && writes.iter().any(|it| !matches!(it, EntryWrite::Delete(_)))
+            && let Change::Busy(why) = self.forward(node, next_hop)?
         {
-            self.forward(node, next_hop)?;
+            return Ok(RouteOutcome::pending(SOON, why));
         }
         self.send(change, writes, hop)
     }
@@ -136,7 +137,7 @@ impl IbmRoutePass {
     }
 
     /// Lets the machine of a node forward packets of pods, before a route leads there.
-    fn forward(&mut self, node: &Node, hop: &str) -> Result<()> {
+    fn forward(&mut self, node: &Node, hop: &str) -> Result<Change<()>> {
         let key = (node.name.clone(), hop.to_owned());
         if let Some(known) = self.forwarding.get(&key) {
             return known.clone();
@@ -205,7 +206,7 @@ fn led(response: &Response) -> Result<Change<Option<String>>> {
 }
 
 /// Lets the machine of a node forward packets, if the address is its own: a node's status says what its kubelet wrote.
-fn forward(node: &Node, hop: &str, vpc: &str) -> Result<()> {
+fn forward(node: &Node, hop: &str, vpc: &str) -> Result<Change<()>> {
     let settings = IbmAccountSettings::read()?;
     let found = match node.provider_id.as_deref().map(|it| IbmMachineId::parse(it, &settings)).transpose()? {
         Some(IbmMachineId::Instance(id)) => instances::find(&id)?,

@@ -29,6 +29,8 @@ struct State {
     entries: Vec<Value>,
     /// Ids of interfaces that let packets of others through.
     forwarding: Vec<String>,
+    /// How many of the next changes of interfaces the cloud refuses: their machines are changing.
+    changing_machines: usize,
     /// The statuses and codes with which the next writes are refused.
     refusals: Vec<(u16, &'static str)>,
     /// An entry that somebody makes just before the next creation.
@@ -165,6 +167,10 @@ impl State {
             }
             (Method::Patch, ["instances", _, "network_interfaces", id] | ["virtual_network_interfaces", id]) => {
                 assert_eq!(body, json!({ "allow_ip_spoofing": true }));
+                if let Some(rest) = self.changing_machines.checked_sub(1) {
+                    self.changing_machines = rest;
+                    return refused(409, "instance_update_conflict");
+                }
                 self.forwarding.push((*id).to_owned());
                 answer(200, "{}")
             }

@@ -51,7 +51,9 @@ impl Default for FakeVpc {
 }
 
 pub(super) fn error(status: u16, code: &str) -> Response {
-    reply(status, json!({ "errors": [{ "code": code, "message": format!("it is {code}") }], "trace": "1" }))
+    let error =
+        json!({ "code": code, "message": format!("it is {code}"), "more_info": "https://cloud.ibm.com/docs/vpc" });
+    reply(status, json!({ "errors": [error], "trace": "1" }))
 }
 
 impl FakeVpc {

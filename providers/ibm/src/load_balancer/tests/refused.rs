@@ -142,6 +142,10 @@ fn ibm_038_a_used_up_quota_is_told_and_nothing_is_announced() {
     let refused = played.call(&mut service);
     let Ok(Progress::Failed(failed)) = &refused else { panic!("{refused:?}") };
     assert!(failed.error.is_quota() && service.memo.is_none(), "{failed:?}");
+    assert!(
+        failed.error.why().contains("it is load_balancer_over_quota, see https://cloud.ibm.com/docs/"),
+        "{failed:?}"
+    );
 }
 
 #[test]

@@ -214,6 +214,30 @@ fn a_busy_table_is_asked_later() {
 }
 
 #[test]
+fn ibm_032_a_machine_that_is_changing_is_asked_later() {
+    // An interface of its own, and one that is an object.
+    for (number, interface) in [(1, "nic-1"), (2, "vni-2")] {
+        let table = Table::new(Vec::new());
+        table.0.borrow_mut().changing_machines = 1;
+        let made = [
+            change(POD, None, Some(number)),
+            change("10.244.2.0/24", None, Some(number)),
+            change("10.244.3.0/24", None, Some(3)),
+        ];
+        let outcomes = table.apply(&made);
+        for waits in &outcomes[..2] {
+            let part = format!("{interface} at endpoint vpc: 409");
+            assert!(matches!(waits, Ok(RouteOutcome::Pending(it)) if it.reason.contains(&part)), "{waits:?}");
+        }
+        assert_eq!(outcomes[2], Ok(RouteOutcome::Done), "another machine is not held up");
+        let asked = [&format!("PATCH {interface}"), "PATCH nic-3", "POST routes", "POST routes", "POST routes"];
+        assert_eq!(table.writes(), asked, "asked once in a call, and no route leads there before");
+        assert_eq!(table.apply(&made), vec![Ok(RouteOutcome::Done); 3]);
+        assert_eq!((table.entries(POD).len(), table.0.borrow().forwarding.last().unwrap()), (3, &interface.to_owned()));
+    }
+}
+
+#[test]
 fn routes_are_in_the_table_of_the_setting() {
     let table = Table::new(Vec::new());
     let host = table.host().setting("routingTable", "rt-1");
