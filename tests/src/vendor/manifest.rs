@@ -40,10 +40,8 @@ pub fn installed_config(manifests: &str) -> Value {
 pub fn own_flags(manifests: &str) -> Vec<String> {
     let container = &only(manifests, "Deployment")["spec"]["template"]["spec"]["containers"][0];
     let arguments = container["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let is_own = |it: &&str| {
-        ["--cloud-provider=", "--controllers=", "--leader-elect-resource-"].iter().any(|flag| it.starts_with(flag))
-    };
-    arguments.filter(is_own).map(str::to_owned).collect()
+    let own = ["--cloud-provider=", "--controllers=", "--leader-elect-resource-"];
+    arguments.filter(|it| own.iter().any(|flag| it.starts_with(flag))).map(str::to_owned).collect()
 }
 
 /// The rules about volumes of claims that a provider's page says to write: an operator adds them to those that are shipped.
