@@ -29,12 +29,17 @@ azure=(--set "settings.subscriptionId=ID-OF-THE-SUBSCRIPTION,settings.resourceGr
 	--set "credentials.entra.tenant=ID-OF-THE-TENANT,credentials.entra.clientId=ID-OF-THE-APPLICATION")
 gcp=(--set "settings.project=ID-OF-THE-PROJECT,settings.region=europe-west1"
 	--set "credentials.google.workloadIdentityProvider=PROVIDER-OF-THE-POOL")
+gcp_pd=(--set "settings.project=ID-OF-THE-PROJECT,credentials.google.workloadIdentityProvider=PROVIDER-OF-THE-POOL")
 ibm=(--set "settings.accountID=ID-OF-THE-ACCOUNT,settings.clusterID=ID-OF-THE-CLUSTER,settings.vpcID=ID-OF-THE-VPC"
 	--set "settings.region=us-south,settings.g2VpcSubnetNames=NAMES-OF-SUBNETS")
 openstack=(--set "settings.region=RegionOne,openstack.authURL=https://keystone.example.com:5000/v3"
 	--set "openstack.origins.compute={https://nova.example.com:8774}"
 	--set "openstack.origins.network={https://neutron.example.com:9696}"
 	--set "openstack.origins.loadBalancer={https://octavia.example.com:9876}")
+openstack_cinder=(--set "settings.region=RegionOne,openstack.authURL=https://keystone.example.com:5000/v3"
+	--set "openstack.origins.volume={https://cinder.example.com:8776}"
+	--set "openstack.origins.compute={https://nova.example.com:8774}"
+	--set "openstack.origins.network={https://neutron.example.com:9696}")
 of_config_map=(--set "module.source=configMap,module.configMap.sha256=SHA256-OF-THE-MODULE,restartOnChange=false")
 of_registry=(--set "module.oci.digest=sha256:$place,module.oci.login.existingSecret=aerostat-registry"
 	--set "module.oci.signedBy.existingConfigMap=aerostat-registry,module.oci.signedBy.keys.release\.pub=")
@@ -64,15 +69,17 @@ hetzner=(--set provider=hetzner "${of_config_map[@]}" --set "credentials.token=R
 keys=(--set "credentials.aws.source=sharedFile"
 	--set "credentials.aws.accessKeyId=REPLACE-WITH-YOUR-KEY-ID,credentials.aws.secretAccessKey=REPLACE-WITH-YOUR-SECRET-KEY")
 
-for cloud in digitalocean hetzner alibaba aws aws-ebs azure gcp ibm openstack; do
+for cloud in digitalocean hetzner alibaba aws aws-ebs azure gcp gcp-pd ibm openstack openstack-cinder; do
 	flags=(--set "provider=$cloud,digests.$cloud=sha256:$place")
 	[ "$cloud" != alibaba ] || flags+=("${alibaba[@]}")
 	[ "$cloud" != aws ] || flags+=("${aws[@]}")
 	[ "$cloud" != aws-ebs ] || flags+=("${aws_ebs[@]}")
 	[ "$cloud" != azure ] || flags+=("${azure[@]}")
 	[ "$cloud" != gcp ] || flags+=("${gcp[@]}")
+	[ "$cloud" != gcp-pd ] || flags+=("${gcp_pd[@]}")
 	[ "$cloud" != ibm ] || flags+=("${ibm[@]}")
 	[ "$cloud" != openstack ] || flags+=("${openstack[@]}")
+	[ "$cloud" != openstack-cinder ] || flags+=("${openstack_cinder[@]}")
 	render "install-$cloud.yaml" "${flags[@]}" "$@"
 done
 [ "$out" = . ] || [ $# -eq 0 ] || exit 0 # with flags no more than these

@@ -1,8 +1,7 @@
 {{- /* Google Cloud: the cluster's project and the network's, their rules and where tokens come from, as cloud.yaml has them. */ -}}
 {{- define "aerostat.preset.gcp" -}}
 {{- $settings := (include "aerostat.settings" . | fromYaml).settings }}
-{{- $project := $settings.project | default "" }}
-{{- $source := .Values.credentials.google.source -}}
+{{- $project := $settings.project | default "" -}}
 apiVersion: aerostat.dev/v1alpha1
 kind: CloudConfig
 provider:
@@ -99,20 +98,26 @@ endpoints:
 credentials:
   # A load balancer is its rule and its address; what hangs on them is of several parts, and of each zone. Whole load balancers are made
   # and deleted no more often than everywhere.
-  - name: google
-    google:
-      # One of these three: README.md of this folder says what each needs.
-      {{ if ne $source "federation" }}# {{ end }}federation: { file: /etc/aerostat/google-federation.json }
-      {{ if ne $source "key" }}# {{ end }}serviceAccountKey: { file: /etc/aerostat/google-key.json }
-      {{ if ne $source "metadata" }}# {{ end }}metadata: {}
+  {{- include "aerostat.googleCredential" . | nindent 2 }}
     limits: { detachmentsPerChange: 10, updatesPerChange: 20 }
 # clusterNetworks: { pods: [192.0.2.0/24], nodes: [] }   where pods have public addresses: what providers never reach
+{{- end }}
+
+{{- /* Where the tokens come from. */ -}}
+{{- define "aerostat.googleCredential" -}}
+{{- $source := .Values.credentials.google.source -}}
+- name: google
+  google:
+    # One of these three: README.md of this folder says what each needs.
+    {{ if ne $source "federation" }}# {{ end }}federation: { file: /etc/aerostat/google-federation.json }
+    {{ if ne $source "key" }}# {{ end }}serviceAccountKey: { file: /etc/aerostat/google-key.json }
+    {{ if ne $source "metadata" }}# {{ end }}metadata: {}
 {{- end }}
 
 {{- /* Google's own file of type external_account. It holds no secret. */ -}}
 {{- define "aerostat.googleFederation" -}}
 {{- $google := .Values.credentials.google }}
-{{- if and (eq .Values.provider "gcp") (eq $google.source "federation") }}
+{{- if and (eq (include "aerostat.vendor" .) "gcp") (eq $google.source "federation") }}
 {{- $file := dict
   "type" "external_account"
   "audience" (printf "//iam.googleapis.com/%s" $google.workloadIdentityProvider)

@@ -10,9 +10,10 @@
 {{- end }}
 {{- end }}
 {{- if not $values.provider }}
-{{- fail "provider: no cloud is named. Next step: --set provider=digitalocean, hetzner, alibaba, aws, azure, gcp, ibm or openstack, or aws-ebs beside aws" }}
+{{- fail "provider: no cloud is named. Next step: --set provider=digitalocean, hetzner, alibaba, aws, azure, gcp, ibm or openstack, or aws-ebs, gcp-pd or openstack-cinder beside one of them" }}
 {{- end }}
-{{- if has $values.provider (list "aws" "aws-ebs") }}
+{{- $vendor := include "aerostat.vendor" . }}
+{{- if eq $vendor "aws" }}
 {{- range list "region" "vpc" "clusterID" }}
 {{- if not (index $values.settings .) }}
 {{- fail (printf "settings.%s: nothing is there, and AWS's provider needs it. Next step: --set settings.%s=…" . .) }}
@@ -36,8 +37,8 @@
 {{- end }}
 {{- end }}
 {{- end }}
-{{- if eq $values.provider "gcp" }}
-{{- range list "project" "region" }}
+{{- if eq $vendor "gcp" }}
+{{- range ternary (list "project") (list "project" "region") (eq $values.provider "gcp-pd") }}
 {{- if not (index $values.settings .) }}
 {{- fail (printf "settings.%s: nothing is there, and Google Cloud's provider needs it. Next step: --set settings.%s=…" . .) }}
 {{- end }}
@@ -74,7 +75,7 @@
 {{- fail "credentials.ibm.profile: no trusted profile is named. Next step: --set credentials.ibm.profile=Profile-…, or another credentials.ibm.source" }}
 {{- end }}
 {{- end }}
-{{- if eq $values.provider "openstack" }}
+{{- if eq $vendor "openstack" }}
 {{- if not $values.settings.region }}
 {{- fail "settings.region: nothing is there, and OpenStack's provider needs it. Next step: --set settings.region=RegionOne, say" }}
 {{- end }}
@@ -84,7 +85,8 @@
 {{- if and (hasPrefix "http://" $values.openstack.authURL) (not $values.openstack.insecure) }}
 {{- fail (printf "openstack.authURL: the secret would go to %s in clear text. Next step: https://, or --set openstack.insecure=true" $values.openstack.authURL) }}
 {{- end }}
-{{- range $service, $origins := $values.openstack.origins }}
+{{- range $service := ternary (list "compute" "network" "volume") (list "compute" "network" "loadBalancer") (eq $values.provider "openstack-cinder") }}
+{{- $origins := index $values.openstack.origins $service }}
 {{- if not $origins }}
 {{- fail (printf "openstack.origins.%s: nothing is there. Next step: --set openstack.origins.%s={https://…}, as openstack catalog list shows it" $service $service) }}
 {{- end }}
@@ -143,21 +145,24 @@
 {{- end }}
 
 {{- /* What each cloud's provider is called, which controllers can run with it, and the settings and flags that it has anyhow. One that is
-beside another one has volumes alone: they are on, and no other controller is. */ -}}
+beside that of its cloud has volumes alone: they are on, and no other controller is. */ -}}
 {{- define "aerostat.presets" -}}
+{{- $volumes := list "volume-provisioner" "volume-attacher" "volume-expander" }}
 {{- $all := dict
   "alibaba" (dict "name" "alicloud" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "aws" (dict "name" "aws" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
-  "aws-ebs" (dict "name" "aws-ebs" "beside" true "controllers" (list "volume-provisioner" "volume-attacher" "volume-expander") "settings" dict)
+  "aws-ebs" (dict "name" "aws-ebs" "beside" "aws" "controllers" $volumes "settings" dict)
   "azure" (dict "name" "azure" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
-  "digitalocean" (dict "name" "digitalocean" "controllers" (list "volume-provisioner" "volume-attacher" "volume-expander") "settings" dict)
+  "digitalocean" (dict "name" "digitalocean" "controllers" $volumes "settings" dict)
   "gcp" (dict "name" "gce" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
+  "gcp-pd" (dict "name" "gcp-pd" "beside" "gcp" "controllers" $volumes "settings" dict)
   "hetzner" (dict "name" "hcloud"
-    "controllers" (list "node-route-controller" "persistentvolume-label-controller" "volume-provisioner" "volume-attacher" "volume-expander")
+    "controllers" (concat (list "node-route-controller" "persistentvolume-label-controller") $volumes)
     "settings" (dict "loadBalancers.location" "fsn1"))
   "ibm" (dict "name" "ibm" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict
     "flags" (list "--node-status-update-frequency=30m" "--load-balancer-resync-period=15m"))
-  "openstack" (dict "name" "openstack" "controllers" (list "node-route-controller") "settings" dict) }}
+  "openstack" (dict "name" "openstack" "controllers" (list "node-route-controller") "settings" dict)
+  "openstack-cinder" (dict "name" "openstack-cinder" "beside" "openstack" "controllers" $volumes "settings" dict) }}
 {{- /* A provider is always named, but where helm lint goes on after a failure. */ -}}
 {{- $preset := index $all (.Values.provider | default "digitalocean") }}
 {{- $everywhere := list "cloud-node-controller" "cloud-node-lifecycle-controller" "service-lb-controller" "node-ipam-controller" }}
@@ -183,7 +188,7 @@ beside another one has volumes alone: they are on, and no other controller is. *
 {{- $off = append $off . }}
 {{- end }}
 {{- end }}
-{{- dict "runs" $runs "off" $off "named" $named "alone" ($preset.beside | default false) | toYaml }}
+{{- dict "runs" $runs "off" $off "named" $named "alone" (not (not $preset.beside)) | toYaml }}
 {{- end }}
 
 {{- /* Whether the provider works on volumes: then it has the setting and the rules for them. */ -}}
@@ -330,6 +335,11 @@ module:
 {{- $digest := .Values.image.digest | default (ternary .Values.digests.image "" (not .Values.image.tag)) }}
 {{- printf "%s:%s" (.Values.image.repository | default .Values.registry) (.Values.image.tag | default .Chart.AppVersion) }}
 {{- if $digest }}@{{ $digest }}{{ end }}
+{{- end }}
+
+{{- /* The cloud of the provider: that of the release beside which it runs, or its own name. */ -}}
+{{- define "aerostat.vendor" -}}
+{{- (include "aerostat.presets" . | fromYaml).beside | default .Values.provider }}
 {{- end }}
 
 {{- /* What tells the names of two releases apart, of which one is beside the other. */ -}}

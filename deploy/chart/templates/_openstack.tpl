@@ -148,16 +148,21 @@ endpoints:
 credentials:
   # Each port of each load balancer is a write when nodes come and go, and several when it changes. Whole load balancers are made and
   # deleted no more often than everywhere.
-  - name: openstack
-    keystone:
-      baseUrl: {{ $openstack.authURL | quote }}
-      {{- if hasPrefix "http://" $openstack.authURL }}
-      insecure: true
-      {{- end }}
-      applicationCredential: { idFile: /etc/aerostat/id, secretFile: /etc/aerostat/secret }
-      {{- include "aerostat.openstackWay" $openstack | nindent 6 | trimSuffix "\n      " }}
+  {{- include "aerostat.openstackCredential" $openstack | nindent 2 }}
     limits: { detachments: 200, updates: 600 }
 # clusterNetworks: { pods: [192.0.2.0/24], nodes: [] }   where pods have public addresses: what providers never reach
+{{- end }}
+
+{{- /* The application credential, and the Keystone that it is for. */ -}}
+{{- define "aerostat.openstackCredential" -}}
+- name: openstack
+  keystone:
+    baseUrl: {{ .authURL | quote }}
+    {{- if hasPrefix "http://" .authURL }}
+    insecure: true
+    {{- end }}
+    applicationCredential: { idFile: /etc/aerostat/id, secretFile: /etc/aerostat/secret }
+    {{- include "aerostat.openstackWay" . | nindent 4 | trimSuffix "\n    " }}
 {{- end }}
 
 {{- /* The origins of a service, as an endpoint has them: those without TLS say so. */ -}}

@@ -90,8 +90,8 @@ fn adv_163_no_shipped_config_frees_whole_objects() {
         }
     }
     assert_eq!(
-        found, 19,
-        "two for each cloud of the chart, one for EBS, and for two clouds one with a registry and a login"
+        found, 21,
+        "two for each cloud of the chart, one for each provider of volumes alone, and for two clouds one with a registry and a login"
     );
 }
 

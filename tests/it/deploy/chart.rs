@@ -25,9 +25,23 @@ pub(crate) const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4
 /// All clouds.
 pub(crate) const CLOUDS: [&str; 8] = ["alibaba", "aws", "azure", "digitalocean", "gcp", "hetzner", "ibm", "openstack"];
 
-/// The presets of the chart: all clouds, and the provider that runs in a release of its own beside another one.
-pub(crate) const PRESETS: [&str; 9] =
-    ["alibaba", "aws", "aws-ebs", "azure", "digitalocean", "gcp", "hetzner", "ibm", "openstack"];
+/// The presets of the chart: all clouds, and the providers that run in a release of their own beside that of their cloud.
+pub(crate) const PRESETS: [&str; 11] = [
+    "alibaba",
+    "aws",
+    "aws-ebs",
+    "azure",
+    "digitalocean",
+    "gcp",
+    "gcp-pd",
+    "hetzner",
+    "ibm",
+    "openstack",
+    "openstack-cinder",
+];
+
+/// The clouds that have such a second release, each with the provider of that.
+pub(crate) const BESIDE: [[&str; 2]; 3] = [["aws", "aws-ebs"], ["gcp", "gcp-pd"], ["openstack", "openstack-cinder"]];
 
 /// Deletes the policy that warns, which belongs to no namespace.
 pub(crate) const WITHOUT_WARNING: &str = "kubectl delete validatingadmissionpolicy/aerostat-uninstall \
@@ -53,19 +67,23 @@ pub(crate) fn values(cloud: &str) -> Value {
             json!({ "subscriptionId": subscription, "resourceGroup": "cluster", "location": "westeurope" });
         values["credentials"] = json!({ "entra": { "tenant": "contoso.example", "clientId": client } });
     }
-    if cloud == "gcp" {
+    if cloud == "gcp" || cloud == "gcp-pd" {
         let provider = "projects/123456789012/locations/global/workloadIdentityPools/aerostat/providers/cluster";
-        values["settings"] = json!({ "project": "my-project", "region": "europe-west1" });
+        values["settings"] = match cloud {
+            "gcp" => json!({ "project": "my-project", "region": "europe-west1" }),
+            _ => json!({ "project": "my-project" }),
+        };
         values["credentials"] = json!({ "google": { "workloadIdentityProvider": provider } });
     }
     if cloud == "ibm" {
         values["settings"] =
             json!({ "accountID": "acc0123456789", "clusterID": "prod", "region": "eu-de", "vpcID": "r010-vpc" });
     }
-    if cloud == "openstack" {
+    if cloud == "openstack" || cloud == "openstack-cinder" {
         let origin = |name: &str| json!([format!("https://{name}.example.com")]);
-        let origins =
-            json!({ "compute": origin("nova"), "network": origin("neutron"), "loadBalancer": origin("octavia") });
+        let mut origins = json!({ "compute": origin("nova"), "network": origin("neutron") });
+        let (own, service) = if cloud == "openstack" { ("loadBalancer", "octavia") } else { ("volume", "cinder") };
+        origins[own] = origin(service);
         values["settings"] = json!({ "region": "RegionOne" });
         values["openstack"] = json!({ "authURL": "https://keystone.example.com:5000/v3", "origins": origins });
     }

@@ -41,7 +41,7 @@ pub(crate) fn openstack_client(folder: &Folder) {
     let script = format!(
         r#"#!/bin/bash
 set -eu
-[ "$1 $2 $3 $4" = "application credential create aerostat" ] && [ "${{*: -6}}" = "-f value -c id -c secret" ]
+[ "$1 $2 $3" = "application credential create" ] && [[ $4 = aerostat* ]] && [ "${{*: -6}}" = "-f value -c id -c secret" ]
 while [ "$1" != --access-rules ]; do shift; done
 [ -s "$2" ]
 printf '%s\n' {APPLICATION_CREDENTIAL} {SECRET}

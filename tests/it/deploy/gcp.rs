@@ -15,7 +15,7 @@ use tests::control_plane::{Cluster, cluster};
 use tests::vendor::{Behaviour, GoogleCloud, Vendor as _};
 use tests::{folder, guests};
 
-use crate::chart::{only, rendered, with};
+use crate::chart::{cloud_config, only, rendered, with};
 use crate::pages::{is_there, leave, type_in};
 use crate::served::{Differences, joins, mount};
 use crate::setup::{
@@ -49,9 +49,8 @@ fn lines(methods: &[String], paths: &[String], effect: Option<&str>, carried: &s
     methods.iter().flat_map(|method| paths.iter().map(move |path| line(method, path))).collect()
 }
 
-#[tokio::test]
-async fn the_config_of_google_allows_all_described_and_no_more() {
-    let (config, description) = (config(), described().await);
+/// The endpoints of a config allow what is described, and nothing else.
+fn allows_what_is_described(config: &Value, description: &Description) {
     let written = config["endpoints"].as_array().unwrap();
     assert_eq!(written.len(), description.endpoints.len());
     for (written, described) in written.iter().zip(&description.endpoints) {
@@ -73,6 +72,12 @@ async fn the_config_of_google_allows_all_described_and_no_more() {
         });
         assert_eq!(allowed, needed.collect(), "{}", described.name);
     }
+}
+
+#[tokio::test]
+async fn the_config_of_google_allows_all_described_and_no_more() {
+    let (config, description) = (config(), described().await);
+    allows_what_is_described(&config, &description);
     let provider = &config["provider"];
     assert_eq!(texts(&provider["providerIDPrefixes"]), description.provider_id_prefixes);
     assert_eq!(texts(&provider["writesAnnotations"]), description.writes_annotations);
@@ -88,10 +93,34 @@ async fn the_config_of_google_allows_all_described_and_no_more() {
     assert_eq!(description.name, "gce");
 }
 
+#[tokio::test]
+async fn the_release_for_disks_allows_what_is_described_alone() {
+    let config = cloud_config(&rendered(&with("gcp-pd", json!({ "settings": { "project": PROJECT } }))));
+    let description = describe_with(guests::GCP_PD, &[("project", PROJECT)]).await;
+    allows_what_is_described(&config, &description);
+    assert_eq!((&*description.name, description.provider_id_prefixes.len()), ("gcp-pd", 0));
+    assert_eq!(config["provider"]["providerIDPrefixes"], Value::Null, "it has no nodes");
+    assert_eq!(config["provider"]["settings"], json!({ "project": PROJECT }));
+}
+
+#[tokio::test]
+async fn the_role_for_disks_is_what_their_provider_describes() {
+    assert_eq!(permissions(guests::GCP_PD, &[]), text("gcp-pd/role.yaml"));
+    let role: Value = serde_saphyr::from_str(&text("gcp-pd/role.yaml")).unwrap();
+    let description = describe_with(guests::GCP_PD, &[("project", PROJECT)]).await;
+    let rules = description.endpoints.iter().flat_map(|it| &it.allow);
+    let needed: BTreeSet<_> = rules.flat_map(|it| it.actions.iter().cloned()).collect();
+    assert_eq!(texts(&role["includedPermissions"]), needed.into_iter().collect::<Vec<_>>());
+    // The page's commands make it, and bind it to the ServiceAccount of that release.
+    let page = text("gcp-pd/README.md");
+    assert!(page.contains("--file=deploy/gcp-pd/role.yaml\n"), "{page}");
+    assert!(page.contains("system:serviceaccount:kube-system:cloud-controller-manager-gcp-pd\n"), "{page}");
+}
+
 /// `aerostat provider describe --format=permissions`, as it prints it.
-fn permissions(further: &[String]) -> String {
+fn permissions(module: &str, further: &[String]) -> String {
     let described = Command::new(binary().unwrap())
-        .args(["provider", "describe", guests::GCP, "--format=permissions"])
+        .args(["provider", "describe", module, "--format=permissions"])
         .args(further)
         .output()
         .unwrap();
@@ -101,7 +130,7 @@ fn permissions(further: &[String]) -> String {
 
 #[tokio::test]
 async fn the_role_is_what_the_provider_describes() {
-    assert_eq!(permissions(&[]), text("gcp/role.yaml"));
+    assert_eq!(permissions(guests::GCP, &[]), text("gcp/role.yaml"));
     let role: Value = serde_saphyr::from_str(&text("gcp/role.yaml")).unwrap();
     let description = described().await;
     let actions = |endpoint: &cloud_provider::Endpoint| {
@@ -120,7 +149,8 @@ async fn the_role_is_what_the_provider_describes() {
     let folder = folder::Folder::new();
     let file = folder.write("cloud.yaml", shared.to_string());
     let roles: Vec<Value> =
-        serde_saphyr::from_multiple(&permissions(&[format!("--cloud-config={}", file.display())])).unwrap();
+        serde_saphyr::from_multiple(&permissions(guests::GCP, &[format!("--cloud-config={}", file.display())]))
+            .unwrap();
     assert_eq!(roles.len(), description.endpoints.len());
     for (role, endpoint) in roles.iter().zip(&description.endpoints) {
         let expected: Vec<_> = actions(endpoint).into_iter().collect();

@@ -7,6 +7,7 @@ mod annotations;
 mod aws;
 mod azure;
 mod azure_page;
+mod beside;
 mod chart;
 mod command_lines;
 mod config;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
-use cloud_provider::Effect;
+use cloud_provider::{Description, Effect};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use serde_json::{Value, json};
 use tests::aerostat::binary;
@@ -15,7 +15,7 @@ use tests::control_plane::cluster;
 use tests::vendor::{Behaviour, OpenStack, Vendor as _};
 use tests::{folder, guests};
 
-use crate::chart::{only, rendered, with};
+use crate::chart::{cloud_config, only, rendered, values, with};
 use crate::pages::{is_there, leave, stands_by, type_in};
 use crate::served::{Differences, joins};
 use crate::setup::{
@@ -51,6 +51,28 @@ fn lines(methods: &[String], paths: &[String], effect: Option<&str>, carried: &s
 #[tokio::test]
 async fn the_config_of_openstack_allows_all_described_and_no_more() {
     let (config, description) = (config(), describe_with(guests::OPENSTACK, &[("region", "RegionOne")]).await);
+    allows_what_is_described(&config, &description);
+    assert_eq!(texts(&config["provider"]["providerIDPrefixes"]), description.provider_id_prefixes);
+    assert_eq!(texts(&config["provider"]["writesAnnotations"]), description.writes_annotations);
+    assert_eq!(description.name, "openstack");
+}
+
+#[tokio::test]
+async fn the_release_for_cinder_allows_what_is_described_alone() {
+    let config = cloud_config(&rendered(&values("openstack-cinder")));
+    let description = describe_with(guests::OPENSTACK_CINDER, &[("region", "RegionOne")]).await;
+    allows_what_is_described(&config, &description);
+    let headers = |it: &Value| if it.is_null() { Vec::new() } else { texts(it) };
+    for (written, described) in config["endpoints"].as_array().unwrap().iter().zip(&description.endpoints) {
+        assert_eq!(headers(&written["headers"]), described.headers, "{}", described.name);
+    }
+    assert_eq!((&*description.name, description.provider_id_prefixes.len()), ("openstack-cinder", 0));
+    assert_eq!(config["provider"]["providerIDPrefixes"], Value::Null, "it has no nodes");
+    assert_eq!(config["provider"]["settings"], json!({ "region": "RegionOne" }));
+}
+
+/// The endpoints of a config allow what is described, and nothing else.
+fn allows_what_is_described(config: &Value, description: &Description) {
     let written = config["endpoints"].as_array().unwrap();
     assert_eq!(written.len(), description.endpoints.len());
     for (written, described) in written.iter().zip(&description.endpoints) {
@@ -61,9 +83,6 @@ async fn the_config_of_openstack_allows_all_described_and_no_more() {
         });
         assert_eq!(allowed(written), rules.collect(), "{}", described.name);
     }
-    assert_eq!(texts(&config["provider"]["providerIDPrefixes"]), description.provider_id_prefixes);
-    assert_eq!(texts(&config["provider"]["writesAnnotations"]), description.writes_annotations);
-    assert_eq!(description.name, "openstack");
 }
 
 /// The shipped config, with the endpoint and the setting for certificates that its comments hold.
@@ -81,15 +100,29 @@ fn with_certificates() -> String {
 
 #[test]
 fn access_rules_are_what_the_provider_describes() {
+    assert_eq!(access_rules(guests::OPENSTACK, &with_certificates()), text("openstack/access-rules.json"));
+}
+
+#[test]
+fn access_rules_for_cinder_are_what_its_provider_describes() {
+    let mut config = cloud_config(&rendered(&values("openstack-cinder")));
+    let sha256 = guests::sha256(guests::OPENSTACK_CINDER);
+    config["provider"]["module"] = json!({ "file": { "path": guests::OPENSTACK_CINDER, "sha256": sha256 } });
+    let written = access_rules(guests::OPENSTACK_CINDER, &config.to_string());
+    assert_eq!(written, text("openstack-cinder/access-rules.json"));
+}
+
+/// `aerostat provider describe --format=permissions` with this config, as it prints it.
+fn access_rules(module: &str, config: &str) -> String {
     let folder = folder::Folder::new();
-    let file = folder.write("cloud.yaml", with_certificates());
+    let file = folder.write("cloud.yaml", config);
     let described = Command::new(binary().unwrap())
-        .args(["provider", "describe", guests::OPENSTACK, "--format=permissions"])
+        .args(["provider", "describe", module, "--format=permissions"])
         .arg(format!("--cloud-config={}", file.display()))
         .output()
         .unwrap();
     assert!(described.status.success(), "{}", String::from_utf8_lossy(&described.stderr));
-    assert_eq!(String::from_utf8(described.stdout).unwrap(), text("openstack/access-rules.json"));
+    String::from_utf8(described.stdout).unwrap()
 }
 
 #[test]

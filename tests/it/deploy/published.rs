@@ -39,7 +39,7 @@ const NAMED: &str = "registry.example.com";
 const TOKEN: &str = "token-an&d/slashes";
 
 /// The token that the kubelet projects for STS.
-const IDENTITY: &str = "token-of-the-ServiceAccount";
+pub(crate) const IDENTITY: &str = "token-of-the-ServiceAccount";
 
 /// All files of this project's release, once for all tests.
 fn packed() -> &'static [PackedFile] {
@@ -254,13 +254,13 @@ async fn play_with<V: Vendor>(
     }
 }
 
-fn with_a_cache(folder: &Folder, arguments: Vec<String>) -> Vec<String> {
+pub(crate) fn with_a_cache(folder: &Folder, arguments: Vec<String>) -> Vec<String> {
     let cache = folder.path("cache").display().to_string();
     arguments.into_iter().map(|it| it.replace("/var/cache", &cache)).collect()
 }
 
 /// The registry is on loopback, and has an authority of its own.
-fn from_loopback(folder: &Folder, config: &mut Value) {
+pub(crate) fn from_loopback(folder: &Folder, config: &mut Value) {
     let oci = &mut config["provider"]["module"]["oci"];
     oci["addresses"] = json!(["127.0.0.0/8"]);
     oci["tls"] = json!({ "caFile": folder.path("registry-ca.pem") });

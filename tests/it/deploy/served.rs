@@ -1,6 +1,7 @@
 //! The binary with what the commands of a page have left in the cluster, and a cloud: it is ready, and a node joins.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use http::Method;
@@ -24,10 +25,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Puts the files that the Pod finds in the folder of its configuration into the test's.
 pub(crate) async fn mount(cluster: &Cluster, folder: &Folder) {
+    mount_of("aerostat", cluster, folder).await;
+}
+
+/// The same of the Pod of this Deployment.
+pub(crate) async fn mount_of(deployment: &str, cluster: &Cluster, folder: &Folder) {
     let config_maps: Api<ConfigMap> = Api::namespaced(cluster.admin.clone(), "kube-system");
     let secrets: Api<Secret> = Api::namespaced(cluster.admin.clone(), "kube-system");
-    let secret = secrets.get_opt("aerostat").await.unwrap().unwrap_or_default();
-    for (name, bytes) in files(config_maps.get("aerostat").await.unwrap(), secret) {
+    let secret = secrets.get_opt(deployment).await.unwrap().unwrap_or_default();
+    for (name, bytes) in files(config_maps.get(deployment).await.unwrap(), secret) {
         let here = String::from_utf8(bytes).unwrap().replace("/etc/aerostat", &folder.path("").display().to_string());
         fs::write(folder.path(&name), here).unwrap();
     }
@@ -35,11 +41,22 @@ pub(crate) async fn mount(cluster: &Cluster, folder: &Folder) {
 
 /// The command line of the Deployment with these files, without the program's name, which serves on this port.
 pub(crate) async fn arguments(cluster: &Cluster, folder: &Folder, port: u16) -> Vec<String> {
-    let deployment: Deployment = Api::namespaced(cluster.admin.clone(), "kube-system").get("aerostat").await.unwrap();
-    let container = container(&deployment.spec.unwrap().template);
+    arguments_of("aerostat", cluster, &cluster.kubeconfig, folder, port).await
+}
+
+/// The same of this Deployment, with a way to the API server of its own.
+pub(crate) async fn arguments_of(
+    deployment: &str,
+    cluster: &Cluster,
+    kubeconfig: &Path,
+    folder: &Folder,
+    port: u16,
+) -> Vec<String> {
+    let deployments: Api<Deployment> = Api::namespaced(cluster.admin.clone(), "kube-system");
+    let container = container(&deployments.get(deployment).await.unwrap().spec.unwrap().template);
     let own = [
         format!("--cloud-config={}", folder.path("cloud.yaml").display()),
-        format!("--kubeconfig={}", cluster.kubeconfig.display()),
+        format!("--kubeconfig={}", kubeconfig.display()),
         format!("--secure-port={port}"),
     ];
     command_line(&container).into_iter().skip(2).chain(own).collect()
@@ -97,7 +114,7 @@ async fn forget_lease(cluster: &Cluster) {
 }
 
 /// Writes the cloud's address in the place of the vendor's: into the config, and where the credential may be sent.
-fn lead<V: Vendor>(folder: &Folder, cloud: &Simulator<V::Cloud>, change: fn(&Folder, &str, &mut Value)) {
+pub(crate) fn lead<V: Vendor>(folder: &Folder, cloud: &Simulator<V::Cloud>, change: fn(&Folder, &str, &mut Value)) {
     let file = folder.path("cloud.yaml");
     let mut config: Value = serde_saphyr::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
     let ca_file = json!({ "caFile": cloud.ca_file() });

@@ -38,7 +38,7 @@ impl ClaimGround {
         cloud.behave(|it| it.operations = OperationTime::Time(Duration::from_millis(500)));
         cluster.follow("../docs/volumes.md").await;
         allow_leases(&cluster, &[LEASE]).await;
-        let setup = volumes_setup(&cluster, &cloud, LEASE);
+        let setup = volumes_setup(&cluster, &cloud);
         let ground = Self { cluster, cloud, setup };
         for number in [1, 2] {
             ground.join(number).await;

@@ -22,14 +22,10 @@ const GIB: u64 = 1 << 30;
 const CLAIM: &str = "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11";
 const VOLUMES: &str = "/volumev3/v3/volumes";
 
-/// The config on the provider's page.
-fn page() -> Value {
-    let page = include_str!("../../../providers/openstack-cinder/README.md");
-    let block = page.split("```yaml\n").nth(1).and_then(|it| it.split("```").next());
-    serde_saphyr::from_str(block.unwrap()).unwrap()
-}
+/// The file that installs the provider.
+const INSTALLED: &str = include_str!("../../../deploy/install-openstack-cinder.yaml");
 
-/// A region with two servers, and the provider of volumes with the rules of its page.
+/// A region with two servers, and the provider of volumes with the rules that are shipped.
 struct ClaimRig {
     cloud: Simulator,
     volumes: Arc<dyn CloudVolumes>,
@@ -47,7 +43,7 @@ impl ClaimRig {
             }
         });
         let token = Secret::write(&cloud.token);
-        let shipped = page();
+        let shipped = manifest::installed_config(INSTALLED);
         let at = |(name, path): (&str, &str)| {
             let mut all = shipped["endpoints"].as_array().into_iter().flatten();
             let written = all.find(|it| it["name"] == name).unwrap();

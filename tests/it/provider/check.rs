@@ -11,14 +11,16 @@ const FILLED_IN: [(&str, &str); 3] =
     [("region", "eu-central-1"), ("vpc", "vpc-0123456789abcdef0"), ("clusterID", "prod")];
 
 /// Our providers, and what an operator fills in for each.
-const ALL: [(&str, &[(&str, &str)]); 10] = [
+const ALL: [(&str, &[(&str, &str)]); 12] = [
     (guests::ACME, &[]),
     (guests::DIGITALOCEAN, &[]),
     (guests::HETZNER, &[]),
     (guests::AWS, &FILLED_IN),
     (guests::AWS_EBS, &FILLED_IN),
     (guests::OPENSTACK, &[("region", "RegionOne")]),
+    (guests::OPENSTACK_CINDER, &[("region", "RegionOne")]),
     (guests::GCP, &[("project", "my-project"), ("region", "europe-west1")]),
+    (guests::GCP_PD, &[("project", "my-project")]),
     (
         guests::AZURE,
         &[

@@ -58,14 +58,8 @@ const EBS_POLICY: &str = include_str!("../../../deploy/aws/volumes-policy.json")
 /// If what is shipped cannot be read.
 #[must_use]
 pub fn ebs(cluster: &Cluster, cloud: &Simulator) -> Setup {
-    let config_map = manifest::only(EBS, "ConfigMap");
-    let shipped: Value = serde_saphyr::from_str(config_map["data"]["cloud.yaml"].as_str().expect("it holds a config"))
-        .expect("the config is YAML");
-    let container = &manifest::only(EBS, "Deployment")["spec"]["template"]["spec"]["containers"][0];
-    let arguments = container["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let is_own =
-        |it: &&str| ["--cloud-provider=", "--controllers=", "--leader-elect-"].iter().any(|flag| it.starts_with(flag));
-    let flags: Vec<_> = arguments.filter(|it| is_own(it) && *it != "--leader-elect=true").collect();
+    let shipped = manifest::installed_config(EBS);
+    let flags = manifest::own_flags(EBS);
     let settings = settings(cloud);
     let setup = Setup::guest(cluster, guests::AWS_EBS);
     take_key(&setup, &cloud.moto().user("aerostat-aws-ebs", &ebs_actions()));
@@ -77,7 +71,7 @@ pub fn ebs(cluster: &Cluster, cloud: &Simulator) -> Setup {
         config["endpoints"] = json!([endpoint_with(Service::Ec2, cloud, &shipped["endpoints"][0]["allow"])]);
         config["credentials"] = json!([{ "name": "aws", "sigv4": { "region": REGION, "sharedFile": { "file": file } } }]);
     });
-    setup.flags(&flags)
+    setup.flags(&flags.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// The actions that the policy for volumes allows.

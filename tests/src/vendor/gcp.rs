@@ -17,6 +17,7 @@ use crate::simulator::{Fault, Owner, Recorded};
 
 use super::described::described;
 use super::description::{Behaviour, Built, Creation, Left, LeftBehind, Vendor, node_port, uid};
+use super::manifest;
 
 /// The collections of what load balancers are made of.
 const MADE: [Collection; 8] = [
@@ -238,12 +239,18 @@ pub fn setup(cluster: &Cluster, cloud: &Simulator) -> Setup {
     setup_of(cluster, cloud, guests::GCP, GoogleCloud::SETTINGS)
 }
 
-/// The provider of volumes, as an operator sets it up: with all of its controllers, and a Lease of its own, which has to be allowed.
+/// The file that installs the provider of volumes.
+const PD: &str = include_str!("../../../deploy/install-gcp-pd.yaml");
+
+/// The provider of volumes beside the other one, as its page says that an operator sets it up: with flags and rules of its own. Its Lease has to be
+/// allowed.
 #[must_use]
-pub fn volumes_setup(cluster: &Cluster, cloud: &Simulator, lease: &str) -> Setup {
-    let setup = setup_of(cluster, cloud, guests::GCP_PD, &[("project", PROJECT), ("appearsWithin", "1s")]);
-    let lease = format!("--leader-elect-resource-name={lease}");
-    setup.flags(&["--controllers=volume-provisioner,volume-attacher,volume-expander", &lease])
+pub fn volumes_setup(cluster: &Cluster, cloud: &Simulator) -> Setup {
+    let settings = [("project", PROJECT), ("appearsWithin", "1s")];
+    let shipped = manifest::installed_config(PD);
+    let setup = setup_of(cluster, cloud, guests::GCP_PD, &settings)
+        .edit(|config| config["endpoints"][0]["allow"] = shipped["endpoints"][0]["allow"].clone());
+    setup.flags(&manifest::own_flags(PD).iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn setup_of(cluster: &Cluster, cloud: &Simulator, guest: &'static str, settings: &[(&str, &str)]) -> Setup {

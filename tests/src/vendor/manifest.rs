@@ -19,6 +19,31 @@ pub fn cloud_config(manifest: &str) -> Value {
     serde_saphyr::from_str(&text).expect("the configuration is YAML")
 }
 
+/// The cloud configuration in a file that installs all for a provider.
+///
+/// # Panics
+///
+/// If there is none, or it is no YAML.
+#[must_use]
+pub fn installed_config(manifests: &str) -> Value {
+    let config_map = only(manifests, "ConfigMap");
+    let text = config_map["data"]["cloud.yaml"].as_str().expect("it holds the configuration");
+    serde_saphyr::from_str(text).expect("the configuration is YAML")
+}
+
+/// The flags in such a file that are the provider's own: its name, its controllers, and its Lease.
+///
+/// # Panics
+///
+/// If the Deployment cannot be read.
+#[must_use]
+pub fn own_flags(manifests: &str) -> Vec<String> {
+    let container = &only(manifests, "Deployment")["spec"]["template"]["spec"]["containers"][0];
+    let arguments = container["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let own = ["--cloud-provider=", "--controllers=", "--leader-elect-resource-"];
+    arguments.filter(|it| own.iter().any(|flag| it.starts_with(flag))).map(str::to_owned).collect()
+}
+
 /// The rules about volumes of claims that a provider's page says to write: an operator adds them to those that are shipped.
 ///
 /// # Panics

@@ -17,7 +17,7 @@ pub(super) struct AccessRule {
 ///
 /// # Errors
 ///
-/// A sentence, if such an endpoint has no `catalog.path`.
+/// A sentence, if such an endpoint has no `catalog.path`, and the module's example of its URL no place for the project.
 pub(super) fn of(description: &Description, config: &CloudConfig) -> Result<Vec<AccessRule>, String> {
     let mut rules = Vec::new();
     for described in &description.endpoints {
@@ -25,13 +25,13 @@ pub(super) fn of(description: &Description, config: &CloudConfig) -> Result<Vec<
         let Some(EndpointPlace::Catalog(CatalogPlace { service, path, .. })) = written.map(|it| &it.place) else {
             continue;
         };
-        let Some(root) = path else {
+        let root = path.as_ref().map(ToString::to_string).or_else(|| project_path(&described.example_base_url));
+        let Some(root) = root else {
             return Err(format!(
                 "endpoint {} has no `catalog.path`, so that the paths of its access rules are not known; write it, as in /v2.1",
                 described.name
             ));
         };
-        let root = root.to_string();
         let root = root.trim_end_matches('/');
         for permission in &described.allow {
             for (method, path) in
@@ -43,6 +43,15 @@ pub(super) fn of(description: &Description, config: &CloudConfig) -> Result<Vec<
         }
     }
     Ok(rules)
+}
+
+/// The path of an example URL that has a place for the project, as a pattern of Keystone: `/v3/*` of `https://volume.example.com/v3/PROJECT`. A service
+/// whose URL in the catalogue holds the project has no `catalog.path`.
+fn project_path(example: &str) -> Option<String> {
+    let (_, path) = example.split_once("://")?.1.split_once('/')?;
+    let is_place = |part: &str| !part.is_empty() && part.bytes().all(|it| it.is_ascii_uppercase());
+    let parts: Vec<_> = path.split('/').map(|part| if is_place(part) { "*" } else { part }).collect();
+    parts.contains(&"*").then(|| format!("/{}", parts.join("/")))
 }
 
 /// A file of them, a line each.

@@ -218,3 +218,55 @@ fn a_policy_judges_what_it_can_tell() {
     let silent = Description { annotations: Vec::new(), ..description() };
     assert!(made(&silent, DescribedPage::AdmissionPolicy).err().unwrap().contains("leave the policy out"));
 }
+
+/// A config whose endpoint is where a catalogue says.
+fn of_catalog(place: &str) -> CloudConfig {
+    let digest = Digest::of(b"acme");
+    let text = format!(
+        "apiVersion: aerostat.dev/v1alpha1
+kind: CloudConfig
+provider: {{ module: {{ file: {{ path: /acme.wasm, sha256: {digest} }} }} }}
+endpoints:
+  - name: api
+    catalog: {{ {place} }}
+    origins: [https://volume.example.com]
+    credential: openstack
+    allow: [{{ methods: [GET], paths: [/machines/*] }}]
+credentials:
+  - name: openstack
+    keystone:
+      baseUrl: https://keystone.example.com/v3
+      applicationCredential: {{ idFile: /etc/aerostat/id, secretFile: /etc/aerostat/secret }}
+"
+    );
+    CloudConfig::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+#[test]
+fn access_rules_begin_at_the_path_or_the_place_of_the_project() {
+    for (place, example, root) in [
+        ("type: volumev3, path: /v3", "https://volume.example.com/v3/PROJECT", Some("/v3")),
+        ("type: volumev3", "https://volume.example.com/v3/PROJECT", Some("/v3/*")),
+        ("type: volumev3, path: /", "https://volume.example.com/v3/PROJECT", Some("")),
+        ("type: volumev3", "https://volume.example.com/v3", None),
+        ("type: volumev3", "https://volume.example.com", None),
+    ] {
+        let mut description = description();
+        description.endpoints[0].example_base_url = example.to_owned();
+        let module = DescribedModule { name: "out/acme.wasm", digest: Digest::of(b"acme"), description: &description };
+        let rules = page(&module, DescribedPage::Permissions, Some(&of_catalog(place)));
+        match root {
+            Some(root) => {
+                let rule = |method: &str, path: &str| serde_json::json!({ "service": "volumev3", "method": method, "path": format!("{root}{path}") });
+                assert_eq!(
+                    rules.unwrap().value,
+                    serde_json::json!([rule("GET", "/machines/*"), rule("POST", "/machines")])
+                );
+            }
+            None => {
+                let refusal = rules.err().unwrap();
+                assert!(refusal.contains("endpoint api has no `catalog.path`"), "{place}: {refusal}");
+            }
+        }
+    }
+}

@@ -56,6 +56,12 @@ fn cilium_lets_the_origins_of_the_endpoints_through() {
     let by_id = names(&policy("cilium", "ibm", json!({ "settings": { "resourceGroupID": "rg1" } })));
     assert!(!by_id.contains(&manager), "nobody is asked for an id: {by_id:?}");
 
+    let cinder = names(&policy("cilium", "openstack-cinder", json!({})));
+    let services = ["cinder", "neutron", "nova"].map(|it| format!("{it}.example.com:443"));
+    let mut wanted = vec!["keystone.example.com:5000".to_owned(), "registry.example.com:443".to_owned()];
+    wanted.extend(services);
+    assert_eq!(BTreeSet::from_iter(cinder), BTreeSet::from_iter(wanted));
+
     let endpoint = json!({ "name": "api", "baseUrl": "http://api.example.com:8080/v2", "allow": [] });
     let more = json!({ "config": { "endpoints": [endpoint] },
         "networkPolicy": { "origins": ["https://192.0.2.7", "https://proxy.example.com:3128"] } });
@@ -85,7 +91,9 @@ fn googles_givers_of_tokens_are_reached_as_the_source_needs() {
     let source = |it: &str| json!({ "credentials": { "google": { "source": it } } });
     let compute = ["compute.googleapis.com:443"];
     let givers = ["iamcredentials.googleapis.com:443", "registry.example.com:443", "sts.googleapis.com:443"];
-    assert_eq!(names(&policy("cilium", "gcp", json!({}))), [&compute[..], &givers[..]].concat());
+    for cloud in ["gcp", "gcp-pd"] {
+        assert_eq!(names(&policy("cilium", cloud, json!({}))), [&compute[..], &givers[..]].concat(), "{cloud}");
+    }
     assert_eq!(names(&policy("cilium", "gcp", source("key"))), [compute[0], givers[1]]);
     let exchanged = json!({ "credentials": [{ "name": "google", "google": {
         "serviceAccountKey": { "file": "/etc/aerostat/google-key.json", "exchange": true },
@@ -215,9 +223,9 @@ fn a_proxy_of_the_values_stands_wherever_one_may_stand() {
         "alibaba" => Some("/credentials/0/acs3/sts"),
         "aws" | "aws-ebs" => Some("/credentials/0/sigv4/sts"),
         "azure" => Some("/credentials/0/entra"),
-        "gcp" => Some("/credentials/0/google"),
+        "gcp" | "gcp-pd" => Some("/credentials/0/google"),
         "ibm" => Some("/credentials/0/ibmIam"),
-        "openstack" => Some("/credentials/0/keystone"),
+        "openstack" | "openstack-cinder" => Some("/credentials/0/keystone"),
         _ => None,
     };
     for cloud in PRESETS {

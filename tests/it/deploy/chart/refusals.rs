@@ -56,6 +56,11 @@ fn a_value_of_another_form_is_an_error_that_names_its_path() {
         ("/apiServer", json!({ "apiServer": "https://api.example.com" })),
         ("/module/oci/digest", json!({ "module": { "oci": { "digest": "latest" } } })),
         ("/controllers", json!({ "controllers": { "route": true } })),
+        ("/openstack/volumeService", json!({ "openstack": { "volumeService": "Cinder v3" } })),
+        (
+            "/openstack/origins/volume/0",
+            json!({ "openstack": { "origins": { "volume": ["https://cinder.example.com/v3"] } } }),
+        ),
         ("/networkPolicy/kind", json!({ "networkPolicy": { "kind": "weave" } })),
         ("/extraArgs/0", json!({ "extraArgs": ["cloud-config"] })),
         ("/config", json!({ "config": { "provider": { "module": {} } } })),
@@ -114,6 +119,10 @@ fn values_that_do_not_fit_together_are_refused() {
     no_project["settings"]["project"] = json!("");
     let mut no_pool = values("gcp");
     no_pool["credentials"]["google"]["workloadIdentityProvider"] = json!("");
+    let mut no_project_of_disks = values("gcp-pd");
+    no_project_of_disks["settings"]["project"] = json!("");
+    let mut no_cinder = values("openstack-cinder");
+    no_cinder["openstack"]["origins"]["volume"] = json!([]);
     let mut no_group = values("azure");
     no_group["settings"]["resourceGroup"] = json!("");
     let mut no_application = values("azure");
@@ -131,18 +140,27 @@ fn values_that_do_not_fit_together_are_refused() {
         ("settings.resourceGroup", no_group),
         ("credentials.entra.clientId", no_application),
         ("settings.project", no_project),
+        ("settings.project", no_project_of_disks),
         ("credentials.google.workloadIdentityProvider", no_pool),
         ("settings.vpcID", nowhere),
         ("settings.vpcID", with("ibm", json!({ "settings": { "clusterDefaultProvider": "classic" } }))),
         ("openstack.authURL", with("openstack", json!({ "openstack": { "authURL": "http://10.0.0.5:5000/v3" } }))),
         ("openstack.origins.compute", with("openstack", json!({ "openstack": { "origins": { "compute": plain } } }))),
+        ("openstack.origins.volume", no_cinder),
+        (
+            "openstack.origins.volume",
+            with("openstack-cinder", json!({ "openstack": { "origins": { "volume": ["http://10.0.0.5:8776"] } } })),
+        ),
         ("module.configMap.sha256", json!({ "provider": "hetzner", "module": { "source": "configMap" } })),
         ("module.file", json!({ "provider": "hetzner", "module": { "source": "file" } })),
         ("extraArgs", with("hetzner", json!({ "extraArgs": ["--secure-port=10267"] }))),
         ("controllers.node-route-controller", with("digitalocean", on("node-route-controller"))),
         ("controllers.volume-attacher", with("openstack", on("volume-attacher"))),
         ("controllers.volume-attacher", with("aws", on("volume-attacher"))),
+        ("controllers.volume-attacher", with("gcp", on("volume-attacher"))),
         ("controllers.cloud-node-controller", with("aws-ebs", on("cloud-node-controller"))),
+        ("controllers.cloud-node-controller", with("gcp-pd", on("cloud-node-controller"))),
+        ("controllers.node-route-controller", with("openstack-cinder", on("node-route-controller"))),
         ("controllers", no_controller),
         (
             "settings.volumes",

@@ -176,6 +176,11 @@ fn secrets_by_value_are_in_secrets_and_nowhere_else() {
         with("hetzner", hetzner),
         with("aws", json!({ "credentials": { "aws": aws } })),
         with("gcp", json!({ "credentials": { "google": google } })),
+        with("gcp-pd", json!({ "credentials": { "google": google } })),
+        with(
+            "openstack-cinder",
+            json!({ "credentials": { "openstack": { "id": "0123", "secret": "mark-of-the-word" } } }),
+        ),
         with("azure", json!({ "credentials": { "entra": { "source": "secret", "secret": "mark-of-the-secret" } } })),
     ] {
         let marks: Vec<_> = texts(&values).into_iter().filter(|(_, it)| it.contains("mark-of-the-")).collect();
@@ -209,6 +214,10 @@ fn a_secret_by_value_names_the_origins_that_it_goes_to() {
         keys["aws-credentials.origins"],
         "https://ec2.cn-north-1.amazonaws.com.cn\nhttps://elasticloadbalancing.cn-north-1.amazonaws.com.cn\n"
     );
+    let login = json!({ "id": "0123", "secret": "4567" });
+    let login = secret(&with("openstack-cinder", json!({ "credentials": { "openstack": login } })));
+    let origins = ["cinder.example.com", "nova.example.com", "neutron.example.com", "keystone.example.com:5000"];
+    assert_eq!(login["secret.origins"], origins.map(|it| format!("https://{it}\n")).concat());
     let robot = json!({ "settings": { "robot.enabled": "true" },
         "credentials": { "token": "12345678", "robot": { "user": "u", "password": "12345678" } } });
     let robot = secret(&with("hetzner", robot));

@@ -58,7 +58,7 @@ fn each_cloud_has_the_roles_that_its_controllers_need() {
     for cloud in PRESETS {
         let objects = rendered(&values(cloud));
         let known: &[ControllerName] = match cloud {
-            "aws-ebs" => &VOLUMES,
+            "aws-ebs" | "gcp-pd" | "openstack-cinder" => &VOLUMES,
             "digitalocean" => &DIGITALOCEAN,
             "openstack" => &OPENSTACK,
             _ => &HETZNER,
@@ -123,9 +123,13 @@ fn the_roles_grow_with_the_controllers_that_are_on() {
 #[test]
 fn controllers_of_volumes_have_their_roles_where_they_are_on() {
     let hetzner = [&HETZNER[..], &VOLUMES].concat();
-    for (cloud, known, first) in
-        [("digitalocean", &DIGITALOCEAN[..], 0), ("hetzner", &hetzner[..], 0), ("aws-ebs", &VOLUMES[..], 1)]
-    {
+    for (cloud, known, first) in [
+        ("digitalocean", &DIGITALOCEAN[..], 0),
+        ("hetzner", &hetzner[..], 0),
+        ("aws-ebs", &VOLUMES[..], 1),
+        ("gcp-pd", &VOLUMES[..], 1),
+        ("openstack-cinder", &VOLUMES[..], 1),
+    ] {
         // A release for volumes alone has one of them at least.
         for choice in first..1_u32 << VOLUMES.len() {
             let [provisions, attaches, expands] = [0, 1, 2].map(|at| (choice >> at) & 1 == 1);

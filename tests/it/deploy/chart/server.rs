@@ -50,7 +50,11 @@ fn many() -> Vec<Value> {
         many.push(with("aws", json!({ "credentials": { "aws": { "source": source } } })));
     }
     let google = [json!({ "source": "key", "key": "{}" }), json!({ "source": "metadata" })];
-    many.extend(google.map(|google| with("gcp", json!({ "credentials": { "google": google } }))));
+    for google in google {
+        many.extend(["gcp", "gcp-pd"].map(|cloud| with(cloud, json!({ "credentials": { "google": google } }))));
+    }
+    let login = json!({ "credentials": { "openstack": { "id": "0123", "secret": "4567" } } });
+    many.extend(["openstack", "openstack-cinder"].map(|cloud| with(cloud, login.clone())));
     let application = json!({ "source": "secret", "secret": "12345678" });
     let entra = [application, json!({ "source": "managedIdentity" })];
     many.extend(entra.map(|entra| with("azure", json!({ "credentials": { "entra": entra } }))));

@@ -6,7 +6,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use serde_json::{Value, json};
 use tests::guests;
 
-use super::{cloud_config, only, rendered, values, with};
+use super::{BESIDE, cloud_config, only, rendered, values, with};
 use crate::setup::{allowed, command_line, container, describe_with, described};
 
 /// The providers that export volumes.
@@ -35,67 +35,93 @@ async fn rules_and_setting_of_volumes_come_with_their_controllers() {
 }
 
 /// The release for a cloud, and the one for its volumes beside it.
-fn beside() -> [Vec<Value>; 2] {
+fn beside(pair: [&str; 2]) -> [Vec<Value>; 2] {
     // With all that has a name of its own.
     let more = json!({
         "module": { "oci": { "login": { "dockerConfigJson": "{\"auths\":{}}" }, "ca": "PEM" } },
-        "credentials": { "aws": { "source": "sharedFile", "accessKeyId": "AKIA", "secretAccessKey": "k/e+y" } },
+        "credentials": {
+            "aws": { "source": "sharedFile", "accessKeyId": "AKIA", "secretAccessKey": "k/e+y" },
+            "google": { "source": "key", "key": "{}" },
+            "openstack": { "id": "0123", "secret": "4567" },
+        },
         "metrics": { "monitor": "ServiceMonitor", "scraper": { "namespace": "monitoring", "serviceAccount": "prometheus" } },
         "leaderMigration": { "enabled": true },
     });
-    ["aws", "aws-ebs"].map(|provider| rendered(&with(provider, more.clone())))
+    pair.map(|provider| rendered(&with(provider, more.clone())))
 }
 
 #[test]
 fn the_release_for_volumes_shares_no_object_with_the_other() {
-    let [cluster, volumes] = beside().map(|objects| -> BTreeSet<_> {
-        let name = |it: &Value| format!("{} {} {}", it["kind"], it["metadata"]["namespace"], it["metadata"]["name"]);
-        objects.iter().map(name).collect()
-    });
-    assert_eq!(cluster.intersection(&volumes).collect::<Vec<_>>(), [] as [&String; 0]);
-    let kinds = |names: &BTreeSet<String>| names.iter().map(|it| it.split(' ').next().unwrap().to_owned()).collect();
-    let [cluster, volumes]: [BTreeSet<String>; 2] = [kinds(&cluster), kinds(&volumes)];
-    assert_eq!(volumes.difference(&cluster).collect::<Vec<_>>(), ["\"Namespace\""], "that of what was begun");
+    for pair in BESIDE {
+        let [cluster, volumes] = beside(pair).map(|objects| -> BTreeSet<_> {
+            let name =
+                |it: &Value| format!("{} {} {}", it["kind"], it["metadata"]["namespace"], it["metadata"]["name"]);
+            objects.iter().map(name).collect()
+        });
+        assert_eq!(cluster.intersection(&volumes).collect::<Vec<_>>(), [] as [&String; 0], "{pair:?}");
+        let kinds =
+            |names: &BTreeSet<String>| names.iter().map(|it| it.split(' ').next().unwrap().to_owned()).collect();
+        let [cluster, volumes]: [BTreeSet<String>; 2] = [kinds(&cluster), kinds(&volumes)];
+        let more: Vec<_> = volumes.difference(&cluster).collect();
+        assert_eq!(more, ["\"Namespace\""], "{pair:?}: that of what was begun");
+        assert!(volumes.contains("\"Secret\""), "{pair:?}: {volumes:?}");
+    }
 }
 
 #[test]
 fn pods_of_the_release_for_volumes_are_told_from_the_others() {
-    let [cluster, volumes] = beside().map(|objects| {
-        let labels = |it: &Value| it["spec"]["selector"].to_string();
-        let selectors: BTreeSet<_> =
-            objects.iter().filter(|it| !it["spec"]["selector"].is_null()).map(labels).collect();
-        let deployment: Deployment = only(&objects, "Deployment");
-        let pod = deployment.spec.unwrap().template;
-        let port = container(&pod).ports.unwrap()[0].container_port;
-        (selectors, port, pod.spec.unwrap().service_account_name)
-    });
-    assert!(cluster.0.is_disjoint(&volumes.0) && volumes.0.len() == cluster.0.len(), "{cluster:?} {volumes:?}");
-    // Both are on the network of their node.
-    assert_eq!((cluster.1, volumes.1), (10_258, 10_268));
-    assert_eq!(volumes.2.as_deref(), Some("cloud-controller-manager-aws-ebs"));
+    for pair in BESIDE {
+        let [cluster, volumes] = beside(pair).map(|objects| {
+            let labels = |it: &Value| it["spec"]["selector"].to_string();
+            let selectors: BTreeSet<_> =
+                objects.iter().filter(|it| !it["spec"]["selector"].is_null()).map(labels).collect();
+            let deployment: Deployment = only(&objects, "Deployment");
+            let pod = deployment.spec.unwrap().template;
+            let port = container(&pod).ports.unwrap()[0].container_port;
+            (selectors, port, pod.spec.unwrap().service_account_name)
+        });
+        assert!(cluster.0.is_disjoint(&volumes.0) && volumes.0.len() == cluster.0.len(), "{cluster:?} {volumes:?}");
+        // Both are on the network of their node.
+        assert_eq!((cluster.1, volumes.1), (10_258, 10_268), "{pair:?}");
+        assert_eq!(volumes.2, Some(format!("cloud-controller-manager-{}", pair[1])));
+    }
 }
 
 #[test]
 fn the_release_for_volumes_has_its_own_lease_and_controllers() {
-    let flags = |more: Value| {
-        let deployment: Deployment = only(&rendered(&with("aws-ebs", more)), "Deployment");
-        command_line(&container(&deployment.spec.unwrap().template))
-    };
-    let all = flags(json!({}));
-    for flag in [
-        "--controllers=volume-provisioner,volume-attacher,volume-expander",
-        "--leader-elect-resource-name=cloud-controller-manager-aws-ebs",
-        "--cloud-provider=aws-ebs",
-        "--secure-port=10268",
-    ] {
-        assert!(all.contains(&flag.to_owned()), "{flag}: {all:?}");
+    for [cloud, provider] in BESIDE {
+        let flags = |more: Value| {
+            let deployment: Deployment = only(&rendered(&with(provider, more)), "Deployment");
+            command_line(&container(&deployment.spec.unwrap().template))
+        };
+        let all = flags(json!({}));
+        for flag in [
+            "--controllers=volume-provisioner,volume-attacher,volume-expander",
+            format!("--leader-elect-resource-name=cloud-controller-manager-{provider}").as_str(),
+            format!("--cloud-provider={provider}").as_str(),
+            "--secure-port=10268",
+        ] {
+            assert!(all.contains(&flag.to_owned()), "{flag}: {all:?}");
+        }
+        let one = flags(json!({ "controllers": { "volume-attacher": false, "volume-expander": false }, "port": 4711 }));
+        for flag in ["--controllers=volume-provisioner", "--secure-port=4711"] {
+            assert!(one.contains(&flag.to_owned()), "{flag}: {one:?}");
+        }
+        // The release of the cluster holds the usual one, and says nothing of it.
+        let deployment: Deployment = only(&rendered(&values(cloud)), "Deployment");
+        let usual = command_line(&container(&deployment.spec.unwrap().template));
+        assert!(!usual.iter().any(|it| it.starts_with("--leader-elect-resource-name")), "{usual:?}");
     }
-    let one = flags(json!({ "controllers": { "volume-attacher": false, "volume-expander": false }, "port": 4711 }));
-    assert!(
-        one.contains(&"--controllers=volume-provisioner".to_owned()) && one.contains(&"--secure-port=4711".to_owned())
-    );
-    // The release of the cluster holds the usual one, and says nothing of it.
-    let deployment: Deployment = only(&rendered(&values("aws")), "Deployment");
-    let usual = command_line(&container(&deployment.spec.unwrap().template));
-    assert!(!usual.iter().any(|it| it.starts_with("--leader-elect-resource-name")), "{usual:?}");
+}
+
+/// Clouds have one name or the other.
+#[test]
+fn the_catalogues_name_of_cinder_is_a_value() {
+    let catalog =
+        |more: Value| cloud_config(&rendered(&with("openstack-cinder", more)))["endpoints"][0]["catalog"].clone();
+    let expected = json!({ "type": "volumev3", "interface": "public", "region": "RegionOne" });
+    assert_eq!(catalog(json!({})), expected, "its URL there holds the project, so that no path takes its place");
+    let named = json!({ "openstack": { "volumeService": "block-storage", "interface": "internal" } });
+    let expected = json!({ "type": "block-storage", "interface": "internal", "region": "RegionOne" });
+    assert_eq!(catalog(named), expected);
 }

@@ -15,12 +15,14 @@ use crate::setup::{Folder, commands_for, text};
 const PASSWORD: &str = "a-word-of-these-tests";
 /// The roles that the page gives the credential, beside the ones that Keystone begins with.
 const ROLE: &str = "load-balancer_member";
+/// The page of the release for volumes.
+const CINDER: &str = "openstack-cinder/README.md";
 const THEIRS: &str = "openstack-cloud-controller-manager";
 
 #[tokio::test]
 async fn openstacks_pages_end_theirs_and_the_credential() {
     let cluster = cluster().await;
-    let folder = Folder::new().with("openstack");
+    let folder = Folder::new().with("openstack").with("openstack-cinder");
     let daemon_sets: Api<DaemonSet> = Api::namespaced(cluster.admin.clone(), "kube-system");
     let theirs = json!({
         "metadata": { "name": THEIRS },
@@ -60,15 +62,23 @@ async fn openstacks_pages_end_theirs_and_the_credential() {
         assert!(said.success, "{said:#?}");
     };
     let token = keystone.token_of(&user, PASSWORD, &project).await;
-    let [makes] = &commands_for("../docs/install.md", "credential")[..] else { panic!("one command makes it") };
-    run(&token, makes);
-    let made: Value = serde_json::from_slice(&fs::read(folder.path("made.json")).unwrap()).unwrap();
-    let rules: Vec<Value> = serde_json::from_str(&text("openstack/access-rules.json")).unwrap();
-    assert_eq!(made["access_rules"].as_array().map(Vec::len), Some(rules.len()), "Keystone has taken them all");
-    let word = |name: &str| made[name].as_str().unwrap().to_owned();
-    let credential = ApplicationCredential { id: word("id"), secret: word("secret") };
-    assert_eq!(keystone.logs_in(&credential).await, 201);
-    let [deletes] = &commands_for("../docs/uninstall.md", "openstack")[..] else { panic!("one command deletes it") };
-    run(&token, deletes);
-    assert_eq!(keystone.logs_in(&credential).await, 404);
+    // That of the cluster, and that of its volumes.
+    for (page, rules, [id, secret], (leaving, mark)) in [
+        ("../docs/install.md", "openstack/access-rules.json", ["id", "secret"], ("../docs/uninstall.md", "openstack")),
+        (CINDER, "openstack-cinder/access-rules.json", ["cinder-id", "cinder-secret"], (CINDER, "leave")),
+    ] {
+        let [makes] = &commands_for(page, "credential")[..] else { panic!("one command makes it") };
+        run(&token, makes);
+        let made: Value = serde_json::from_slice(&fs::read(folder.path("made.json")).unwrap()).unwrap();
+        let rules: Vec<Value> = serde_json::from_str(&text(rules)).unwrap();
+        assert_eq!(made["access_rules"].as_array().map(Vec::len), Some(rules.len()), "Keystone has taken them all");
+        let word = |name: &str| made[name].as_str().unwrap().to_owned();
+        let credential = ApplicationCredential { id: word("id"), secret: word("secret") };
+        let written = [id, secret].map(|it| fs::read_to_string(folder.path(it)).unwrap());
+        assert_eq!(written, [credential.id.clone(), credential.secret.clone()], "the files of the Secret");
+        assert_eq!(keystone.logs_in(&credential).await, 201);
+        let [deletes] = &commands_for(leaving, mark)[..] else { panic!("one command deletes it") };
+        run(&token, deletes);
+        assert_eq!(keystone.logs_in(&credential).await, 404);
+    }
 }
