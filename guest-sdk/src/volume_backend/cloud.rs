@@ -272,15 +272,15 @@ pub fn gone<L>(handle: &str, is_listed: bool) -> Result<Option<L>> {
     Ok(None)
 }
 
+/// A volume as its backend knows it, and as the contract does.
+type ReadVolume<L> = FoundVolume<(L, CloudVolume)>;
+
 /// The volume behind a handle that Kubernetes has; `None` if there is none.
 ///
 /// # Errors
 ///
 /// [`Error::Invalid`] for a handle that is not this driver's; whatever the cloud answered.
-pub(super) fn live<B: VolumeBackend>(
-    backend: &B,
-    known: &KnownVolume,
-) -> Result<Option<FoundVolume<(B::Live, CloudVolume)>>> {
+pub(super) fn live<B: VolumeBackend>(backend: &B, known: &KnownVolume) -> Result<Option<ReadVolume<B::Live>>> {
     if !backend.is_handle(&known.handle) {
         return Err(Error::invalid(format_args!(
             "the volume handle {} of PersistentVolume {} is none of this driver: nothing is done with it. Next step: look at \

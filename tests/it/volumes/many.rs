@@ -17,6 +17,8 @@ const COUNT: usize = 100;
 const CALLS: usize = 3;
 /// So many writes: the intent, the PersistentVolume, and the end of the intent.
 const WRITES: usize = 3;
+/// So many claims are worked on side by side: the others of a turn have had theirs.
+const WORKERS: usize = 20;
 /// Upstream's client sends so many requests a second at most.
 const CEILING: usize = 5;
 
@@ -72,7 +74,7 @@ async fn many_claims_at_once_take_turns_and_three_writes_each() {
     assert_eq!(order.len(), COUNT * CALLS);
     let mut calls: HashMap<&str, Vec<usize>> = HashMap::new();
     order.iter().enumerate().for_each(|(at, name)| calls.entry(name).or_default().push(at));
-    let last_first = calls.values().map(|it| it[0]).max().unwrap();
     let first_last = calls.values().map(|it| it[CALLS - 1]).min().unwrap();
-    assert!(last_first < first_last, "none comes to its last call before each has had its first");
+    let not_begun = calls.values().filter(|it| it[0] > first_last).count();
+    assert!(not_begun < WORKERS, "{not_begun} had not their first call when one came to its last");
 }
