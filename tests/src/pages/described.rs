@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::{files, pages, root};
 
-/// Words in quotes that look like the reason of an event and are none: kinds, fields and values of Kubernetes and of clouds, flags.
+/// Words in quotes that look like the reason of an event and are none: kinds, fields and values of Kubernetes and of clouds, codes of gRPC, flags.
 const NO_REASONS: &[&str] = &[
     "AddressList",
     "AdmissionReview",
@@ -28,10 +28,12 @@ const NO_REASONS: &[&str] = &[
     "DataActions",
     "ExternalDNS",
     "ExternalIP",
+    "FailedPrecondition",
     "FileSystemResizePending",
     "InOctets",
     "InternalDNS",
     "InternalIP",
+    "InvalidArgument",
     "IsCustom",
     "LeaderMigrationConfiguration",
     "LoadBalancer",
@@ -49,6 +51,7 @@ const NO_REASONS: &[&str] = &[
     "NotFound",
     "NotFull",
     "OutOctets",
+    "PermissionDenied",
     "PersistentVolume",
     "PersistentVolumeClaim",
     "PersistentVolumeClaims",
@@ -58,6 +61,7 @@ const NO_REASONS: &[&str] = &[
     "ReadWriteMany",
     "ReadWriteOnce",
     "ReadWriteOncePod",
+    "ResourceExhausted",
     "RouteCreated",
     "ToBeDeletedByClusterAutoscaler",
     "TooManyRequests",
