@@ -62,9 +62,11 @@ const PATIENCE: Duration = Duration::from_mins(20);
 /// Prints the sizes of the modules that make volumes.
 pub(crate) fn sizes() -> Result<()> {
     let mut table = Table::new("modules with volumes", &["bytes", "wanted"]);
-    for (name, path) in [("digitalocean.wasm", guests::DIGITALOCEAN), ("hetzner.wasm", guests::HETZNER)] {
-        let size = std::fs::metadata(path).with_context(|| format!("cannot see {name}"))?.len();
-        table.row(name, &[size.to_string(), format!("{LARGEST_MODULE} or less")]);
+    for path in [guests::DIGITALOCEAN, guests::HETZNER, guests::AWS_EBS, guests::GCP_PD, guests::OPENSTACK_CINDER] {
+        let path = Path::new(path);
+        let size = std::fs::metadata(path).with_context(|| format!("cannot see {}", path.display()))?.len();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        table.row(&name, &[size.to_string(), format!("{LARGEST_MODULE} or less")]);
     }
     table.print()
 }
