@@ -12,6 +12,7 @@ pub(crate) mod marks;
 mod names;
 pub(crate) mod unserved;
 mod update;
+pub(crate) mod words;
 
 #[cfg(test)]
 pub(crate) use self::annotations::PREFIX;
@@ -31,7 +32,7 @@ use self::marks::{TagRelation, VENDOR_CLUSTER, VENDOR_NAME, left_by_the_vendor, 
 use self::names::PartNames;
 use self::update::SlbUpdate;
 use crate::api::load_balancers::{self as balancers, SlbBalancer};
-use crate::api::{AcsRefusal, vpcs};
+use crate::api::{AcsRefusal, SLB, vpcs};
 use crate::remembered::MemoWords as _;
 use crate::settings::VpcSettings;
 use crate::settings::balancers::SlbSettings;
@@ -140,7 +141,7 @@ impl<'a> SlbCall<'a> {
 
     fn mark_kept(&self, live: &SlbBalancer) -> Result<(), AcsRefusal> {
         if live.tag(KEPT).is_none() {
-            balancers::tag(&self.region, &live.id, &[(KEPT, "true")])?;
+            SLB.tag(&self.region, &live.id, &[(KEPT, "true")])?;
         }
         if live.delete_protection == "on" {
             let off = [("DeleteProtection", "off")];
@@ -151,7 +152,7 @@ impl<'a> SlbCall<'a> {
             balancers::change(&self.region, "SetLoadBalancerModificationProtection", &live.id, &none)?;
         }
         if live.tag(VENDOR_NAME).is_some() || live.tag(VENDOR_CLUSTER).is_some() {
-            balancers::untag(&self.region, &live.id, &[VENDOR_NAME, VENDOR_CLUSTER])?;
+            SLB.untag(&self.region, &live.id, &[VENDOR_NAME, VENDOR_CLUSTER])?;
         }
         Ok(())
     }

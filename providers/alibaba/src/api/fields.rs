@@ -60,6 +60,12 @@ fn tags_in(tags: &[Value]) -> Vec<(String, String)> {
     tags.iter().map(|it| (either(it, "TagKey", "Key"), either(it, "TagValue", "Value"))).collect()
 }
 
+/// The pairs of tags: `Tag.1.Key`, `Tag.1.Value`, `Tag.2.Key`.
+#[inline(never)]
+pub(crate) fn tag_list<'t>(tags: &[(&'t str, &'t str)]) -> Vec<(String, &'t str)> {
+    numbered("Tag", tags.iter().map(|(key, value)| [("Key", *key), ("Value", *value)]))
+}
+
 /// The pairs of a list's items: `Tag.1.Key`, `Tag.1.Value`, `Tag.2.Key`.
 pub(crate) fn numbered<'n, V>(
     list: &str,

@@ -5,7 +5,7 @@ use aerostat_sdk::http::{self, Attempt, Request, Response};
 use serde_json::Value;
 
 use super::errors::{self, AcsRefusal, AskedAction};
-use super::fields::{list, text};
+use super::fields::{list, tag_list, text};
 
 /// The most pairs that the host sends in a query.
 const QUERY_PAIRS: usize = 64;
@@ -39,6 +39,27 @@ impl AcsProduct {
     /// The action of RAM for an action of the API.
     pub(crate) fn ram_action(self, action: &str) -> String {
         format!("{}:{action}", self.endpoint)
+    }
+
+    /// The word for a load balancer in requests about tags.
+    fn kind(self) -> &'static str {
+        if self.has_forms { "loadbalancer" } else { "instance" }
+    }
+
+    /// Gives a load balancer these tags.
+    pub(crate) fn tag(self, region: &str, id: &str, tags: &[(&str, &str)]) -> Result<(), AcsRefusal> {
+        let tags = tag_list(tags);
+        let mut pairs = vec![("ResourceType", self.kind()), ("ResourceId.1", id)];
+        pairs.extend(tags.iter().map(|(name, value)| (name.as_str(), *value)));
+        self.call("TagResources", region, &pairs).map(drop)
+    }
+
+    /// Takes tags with these keys from a load balancer.
+    pub(crate) fn untag(self, region: &str, id: &str, keys: &[&str]) -> Result<(), AcsRefusal> {
+        let names: Vec<String> = (1..=keys.len()).map(|number| format!("TagKey.{number}")).collect();
+        let mut pairs = vec![("ResourceType", self.kind()), ("ResourceId.1", id)];
+        pairs.extend(names.iter().map(String::as_str).zip(keys.iter().copied()));
+        self.call("UntagResources", region, &pairs).map(drop)
     }
 
     /// Sends a request for this action with these parameters beside the region, and reads the answer. Long ones go into the form, where

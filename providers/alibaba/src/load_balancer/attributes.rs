@@ -4,8 +4,8 @@ use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::{Error, LoadBalancer};
 
 use super::annotations as rows;
-use crate::api::AcsRefusal;
 use crate::api::load_balancers::{self as balancers, SlbBalancer};
+use crate::api::{AcsRefusal, SLB};
 
 /// Writes what differs from the annotations.
 pub(super) fn write(service: &LoadBalancer, region: &str, live: &SlbBalancer) -> Result<(), AcsRefusal> {
@@ -32,7 +32,7 @@ pub(super) fn write(service: &LoadBalancer, region: &str, live: &SlbBalancer) ->
     let tags = annotations.read(&rows::TAGS)?.unwrap_or_default();
     let missing = tags.iter().filter(|(key, value)| live.tag(key) != Some(value));
     let missing: Vec<(&str, &str)> = missing.map(|(key, value)| (key.as_str(), value.as_str())).collect();
-    if missing.is_empty() { Ok(()) } else { balancers::tag(region, &live.id, &missing) }
+    if missing.is_empty() { Ok(()) } else { SLB.tag(region, &live.id, &missing) }
 }
 
 /// Why others cannot change it in the console, as the vendor's controller says it.

@@ -5,7 +5,8 @@ use aerostat_sdk::annotations::Annotations;
 use super::annotations::{BANDWIDTH_PACKAGE, CROSS_ZONE, IPV6_ADDRESS_TYPE, NAME};
 use super::call::NlbCall;
 use super::step::NlbStop;
-use crate::api::network_load_balancers::{self as balancers, NlbBalancer};
+use crate::api::NLB;
+use crate::api::network_load_balancers::NlbBalancer;
 use crate::load_balancer::annotations as rows;
 use crate::load_balancer::attributes::REASON;
 
@@ -55,7 +56,7 @@ impl NlbCall<'_> {
         if missing.is_empty() {
             return Ok(());
         }
-        Ok(balancers::tag(&self.region, "loadbalancer", &live.id, &missing)?)
+        Ok(NLB.tag(&self.region, &live.id, &missing)?)
     }
 
     /// Puts it into another bandwidth package, or takes it out of the one that it is in. It is in one at a time.

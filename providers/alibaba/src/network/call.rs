@@ -17,9 +17,6 @@ use crate::load_balancer::marks::{CLUSTER_UID, KEPT, SERVICE_UID, TagRelation, V
 use crate::settings::VpcSettings;
 use crate::settings::balancers::SlbSettings;
 
-/// The kind of load balancers in requests about tags.
-const KIND: &str = "loadbalancer";
-
 /// One call about one Service.
 pub(super) struct NlbCall<'a> {
     pub(super) service: &'a LoadBalancer,
@@ -165,7 +162,7 @@ impl<'a> NlbCall<'a> {
 
     fn mark_kept(&self, live: &NlbBalancer) -> Result<(), NlbStop> {
         if live.tag(KEPT).is_none() {
-            balancers::tag(&self.region, KIND, &live.id, &[(KEPT, "true")])?;
+            NLB.tag(&self.region, &live.id, &[(KEPT, "true")])?;
         }
         self.protect_no_more(live)?;
         if live.modification_protection == "ConsoleProtection" {
@@ -173,7 +170,7 @@ impl<'a> NlbCall<'a> {
             self.send("UpdateLoadBalancerProtection", &pairs)?;
         }
         if live.tag(VENDOR_NAME).is_some() || live.tag(VENDOR_CLUSTER).is_some() {
-            balancers::untag(&self.region, &live.id, &[VENDOR_NAME, VENDOR_CLUSTER])?;
+            NLB.untag(&self.region, &live.id, &[VENDOR_NAME, VENDOR_CLUSTER])?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use super::call::NlbCall;
 use super::desired::{NlbDesired, NlbDesiredPort};
 use super::step::NlbStop;
 use crate::api::NLB;
-use crate::api::fields::{numbered, text};
+use crate::api::fields::{tag_list, text};
 use crate::api::network_groups::{self as groups, BATCH, NlbGroup, NlbServer, ServerFields, server_pairs};
 use crate::load_balancer::marks::TagRelation;
 
@@ -78,7 +78,8 @@ impl NlbCall<'_> {
     fn make_group(&self, port: &NlbDesiredPort) -> Result<String, NlbStop> {
         let protocol = port.group_protocol().word();
         let token = self.token(&format!("{}-{}", port.node_port, port.protocol.word()))?;
-        let tags = numbered("Tag", self.tags().into_iter().map(|(key, value)| [("Key", key), ("Value", value)]));
+        let tags = self.tags();
+        let tags = tag_list(&tags);
         let mut pairs = vec![
             ("AnyPortEnabled", "false"),
             ("ClientToken", &*token),

@@ -5,7 +5,7 @@ use aerostat_sdk::Error;
 use super::call::NlbCall;
 use super::desired::NlbDesired;
 use super::step::NlbStop;
-use crate::api::fields::numbered;
+use crate::api::fields::tag_list;
 use crate::api::network_load_balancers::NlbBalancer;
 use crate::api::security_groups::{self as groups, EcsRule};
 use crate::load_balancer::marks::TagRelation;
@@ -53,7 +53,8 @@ impl NlbCall<'_> {
 
     fn make_security(&self) -> Result<String, NlbStop> {
         let (name, token) = (format!("{NAME}{}", self.service.name), self.token("sg")?);
-        let tags = numbered("Tag", self.tags().into_iter().map(|(key, value)| [("Key", key), ("Value", value)]));
+        let tags = self.tags();
+        let tags = tag_list(&tags);
         let mut pairs = vec![
             ("ClientToken", &*token),
             ("Description", self.names.security()),
