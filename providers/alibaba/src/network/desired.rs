@@ -247,7 +247,7 @@ fn warn(
             udp.port
         ));
     }
-    ignored.extend(unserved::without_effect(annotations));
+    ignored.extend(unserved::without_effect(annotations, &[rows::OVERRIDES.name, rows::ALL_WEIGHT.name]));
     if !ignored.is_empty() {
         warnings.add("ServiceFieldsIgnored", format_args!("this has no effect here: {}", ignored.join("; ")));
     }
