@@ -98,9 +98,9 @@ impl SlbUpdate<'_> {
     pub(super) fn follow_nodes(&self) -> Result<(), AcsRefusal> {
         let all = groups::all(self.region, &self.balancer.id)?;
         for wanted in self.desired.groups() {
-            let is_it = |it: &&SlbGroup| match wanted.given {
-                Some(given) => it.id == given && !it.name.starts_with(OTHERS),
-                None => it.name == wanted.name,
+            let is_it = |group: &&SlbGroup| match wanted.given {
+                Some(given) => group.id == given && !group.name.starts_with(OTHERS),
+                None => group.name == wanted.name,
             };
             for group in all.iter().filter(is_it) {
                 self.write_servers(&group.id, &self.desired.servers(&wanted))?;
