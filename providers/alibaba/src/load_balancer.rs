@@ -23,13 +23,11 @@ pub(crate) use self::announced::ID;
 pub(crate) use self::marks::{CLUSTER_UID, KEPT, SERVICE_UID};
 
 use aerostat_sdk::annotations::Annotations;
-use aerostat_sdk::backend::{self, Backend, Creation, Found, Pauses, Removal, Update};
-use aerostat_sdk::form::Custom;
-use aerostat_sdk::key::Key;
+use aerostat_sdk::backend::{Backend, Creation, Found, Pauses, Removal, Update};
 use aerostat_sdk::{Change, Deletion, Error, Ingress, LoadBalancer, Progress, Result, clock, cluster};
 
 use self::access::ServiceAccess;
-use self::annotations::{ADDRESS_TYPE, ALL_WEIGHT, EXTERNAL_ADDRESS, GROUPS, HOSTNAME, ID as OWN, PRESERVE, renamed};
+use self::annotations::{ADDRESS_TYPE, ALL_WEIGHT, EXTERNAL_ADDRESS, GROUPS, HOSTNAME, PRESERVE, renamed};
 use self::announced::AccessMemo;
 use self::desired::{DesiredSlb, SlbOwner, of_machines};
 use self::marks::{TagRelation, VENDOR_CLUSTER, VENDOR_NAME, left_by_the_vendor, relation};
@@ -37,7 +35,7 @@ use self::names::PartNames;
 use self::update::SlbUpdate;
 use crate::api::load_balancers::{self as balancers, SlbBalancer};
 use crate::api::{AcsRefusal, SLB, vpcs};
-use crate::remembered::MemoWords as _;
+use crate::remembered::MemoWords;
 use crate::settings::VpcSettings;
 use crate::settings::balancers::SlbSettings;
 
@@ -45,17 +43,17 @@ use crate::settings::balancers::SlbSettings;
 pub(crate) const FINALIZER: &str = "service.k8s.alibaba/resources";
 
 /// Takes one step towards it.
-pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
+pub(crate) fn ensure(desired: &LoadBalancer, step: fn(&SlbCall<'_>) -> Result<Progress>) -> Result<Progress> {
     let (service, memo) = AccessMemo::split(&renamed(desired), clock::now());
     let call = SlbCall { is_wanted: true, ..SlbCall::of(&service, memo)? };
-    call.memo.with_progress(backend::ensure(&call), desired, &service)
+    (&call.memo as &dyn MemoWords).with_progress(step(&call), desired, &service)
 }
 
 /// Takes one step towards its absence.
-pub(crate) fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
+pub(crate) fn delete(unwanted: &LoadBalancer, step: fn(&SlbCall<'_>) -> Result<Deletion>) -> Result<Deletion> {
     let (service, memo) = AccessMemo::split(&renamed(unwanted), clock::now());
     let call = SlbCall::of(&service, memo)?;
-    call.memo.with_deletion(backend::delete(&call), unwanted, &service)
+    (&call.memo as &dyn MemoWords).with_deletion(step(&call), unwanted, &service)
 }
 
 /// Refuses the end of a deletion while the vendor's controller has left one for the Service that is not proven to be its own: its finalizer
@@ -71,7 +69,7 @@ pub(crate) fn check_inherited(unwanted: &LoadBalancer) -> Result<()> {
 }
 
 /// One call about one Service.
-struct SlbCall<'a> {
+pub(crate) struct SlbCall<'a> {
     service: &'a LoadBalancer,
     region: String,
     vpc: String,
@@ -174,18 +172,12 @@ impl<'a> SlbCall<'a> {
 impl Backend for SlbCall<'_> {
     type Live = SlbBalancer;
 
-    const CLAIM: Option<&'static Key<Custom<String>>> = Some(&OWN);
-
     fn service(&self) -> &LoadBalancer {
         self.service
     }
 
     fn is_id(&self, text: &str) -> bool {
         crate::settings::dashed_id(reused::bare(text), ID).is_some()
-    }
-
-    fn claimed_id<'f>(&self, found: &'f Found) -> &'f str {
-        reused::bare(&found.id)
     }
 
     fn pauses(&self) -> Pauses {

@@ -4,7 +4,7 @@ use aerostat_sdk::backend::{Creation, Found};
 use serde_json::{Value, json};
 
 use super::errors::AcsRefusal;
-use super::fields::{items, tag_list, text, wrapped_tags};
+use super::fields::{borrowed, items, tag_list, text, wrapped_tags};
 use super::product::SLB;
 
 /// Entries in one request: the most that the API takes.
@@ -21,7 +21,7 @@ pub(crate) struct SlbAccessList {
     pub(crate) tags: Vec<(String, String)>,
 }
 
-/// The items of all tag_list pages of an answer.
+/// The items of all numbered pages of an answer.
 fn all(
     action: &str,
     region: &str,
@@ -76,7 +76,7 @@ pub(crate) fn ranges(region: &str, id: &str) -> Result<Vec<String>, AcsRefusal> 
 pub(crate) fn create(region: &str, name: &str, tags: &[(&str, &str)]) -> Result<Creation, AcsRefusal> {
     let tags = tag_list(tags);
     let mut pairs = vec![("AclName", name), ("AddressIPVersion", "ipv4")];
-    pairs.extend(tags.iter().map(|(name, value)| (name.as_str(), *value)));
+    pairs.extend(borrowed(&tags));
     SLB.create("CreateAccessControlList", region, &pairs, |made| {
         Some(Found::new(Some(text(made, "AclId")).filter(|it| !it.is_empty())?, name, true))
     })

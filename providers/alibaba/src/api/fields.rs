@@ -66,6 +66,18 @@ pub(crate) fn tag_list<'t>(tags: &[(&'t str, &'t str)]) -> Vec<(String, &'t str)
     numbered("Tag", tags.iter().map(|(key, value)| [("Key", *key), ("Value", *value)]))
 }
 
+/// Pairs as a request takes them.
+#[inline(never)]
+pub(crate) fn borrowed<'p>(pairs: &'p [(String, &'p str)]) -> Vec<(&'p str, &'p str)> {
+    pairs.iter().map(|(name, value)| (name.as_str(), *value)).collect()
+}
+
+/// The same of pairs that own their values.
+#[inline(never)]
+pub(crate) fn borrowed_words(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
+    pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+}
+
 /// The pairs of a list's items: `Tag.1.Key`, `Tag.1.Value`, `Tag.2.Key`.
 pub(crate) fn numbered<'n, V>(
     list: &str,

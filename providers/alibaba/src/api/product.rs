@@ -1,11 +1,12 @@
 //! One of Alibaba Cloud's products: an API with one path, whose requests say in a header what they do.
 
+use aerostat_sdk::Error;
 use aerostat_sdk::backend::{Creation, Found, gave_up};
 use aerostat_sdk::http::{self, Attempt, Request, Response};
 use serde_json::Value;
 
 use super::errors::{self, AcsRefusal, AskedAction};
-use super::fields::{list, tag_list, text};
+use super::fields::{borrowed, list, tag_list, text};
 
 /// The most pairs that the host sends in a query.
 const QUERY_PAIRS: usize = 64;
@@ -50,7 +51,7 @@ impl AcsProduct {
     pub(crate) fn tag(self, region: &str, id: &str, tags: &[(&str, &str)]) -> Result<(), AcsRefusal> {
         let tags = tag_list(tags);
         let mut pairs = vec![("ResourceType", self.kind()), ("ResourceId.1", id)];
-        pairs.extend(tags.iter().map(|(name, value)| (name.as_str(), *value)));
+        pairs.extend(borrowed(&tags));
         self.call("TagResources", region, &pairs).map(drop)
     }
 
@@ -121,10 +122,13 @@ impl AcsProduct {
         field: &str,
         size: u32,
     ) -> Result<Vec<Value>, AcsRefusal> {
-        Ok(aerostat_sdk::pages(None::<String>, |cursor| {
-            let (shown, next) = self.page(action, region, pairs, cursor.as_deref(), size)?;
-            Ok((list(&shown, field).to_vec(), next.map(Some)))
-        })?)
+        let mut all = Vec::new();
+        by_tokens(&mut |cursor| {
+            let (shown, next) = self.page(action, region, pairs, cursor, size)?;
+            all.extend(list(&shown, field).iter().cloned());
+            Ok(next)
+        })?;
+        Ok(all)
     }
 
     fn request(self, action: &str, region: &str, pairs: &[(&str, &str)]) -> Request {
@@ -145,6 +149,15 @@ impl AcsProduct {
         }
         serde_json::from_slice(response.body()).map_err(|why| errors::unreadable(asked, &why))
     }
+}
+
+/// Asks for page after page: each answers the token with which the next one is asked for. A module has the loop once.
+///
+/// # Errors
+///
+/// Those of `page`, and that a page leads to itself.
+pub(crate) fn by_tokens(page: &mut dyn FnMut(Option<&str>) -> Result<Option<String>, Error>) -> Result<(), Error> {
+    aerostat_sdk::pages(None::<String>, |cursor| Ok((Vec::<()>::new(), page(cursor.as_deref())?.map(Some)))).map(drop)
 }
 
 /// Whether a query has room for these.

@@ -8,7 +8,7 @@ use super::annotations as rows;
 use super::attributes::REASON;
 use super::marks::{CLUSTER_UID, SERVICE_UID, VENDOR_CLUSTER, VENDOR_NAME};
 use super::words::{ParameterRow, RequestWords};
-use crate::api::fields::tag_list;
+use crate::api::fields::{borrowed, borrowed_words, tag_list};
 use crate::api::load_balancers as balancers;
 use crate::settings::balancers::{SWITCHES, SlbSettings};
 
@@ -92,9 +92,9 @@ pub(super) fn send(
     let mut tags = vec![(VENDOR_NAME, &*service.name)];
     tags.extend(settings.cluster_id.as_deref().map(|it| (VENDOR_CLUSTER, it)));
     tags.extend([(CLUSTER_UID, cluster_uid), (SERVICE_UID, &*service.owner.uid)]);
-    tags.extend(own.iter().map(|(key, value)| (key.as_str(), value.as_str())));
+    tags.extend(borrowed_words(&own));
     let tags = tag_list(&tags);
-    pairs.extend(tags.iter().map(|(name, value)| (name.as_str(), *value)));
+    pairs.extend(borrowed(&tags));
     let switches = switches(service, settings)?;
     if switches.is_empty() {
         let token = token(service, 0);

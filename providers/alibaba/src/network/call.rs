@@ -18,7 +18,7 @@ use crate::settings::VpcSettings;
 use crate::settings::balancers::SlbSettings;
 
 /// One call about one Service.
-pub(super) struct NlbCall<'a> {
+pub(crate) struct NlbCall<'a> {
     pub(super) service: &'a LoadBalancer,
     pub(super) region: String,
     pub(super) vpc: String,
@@ -205,6 +205,10 @@ impl Backend for NlbCall<'_> {
     }
 
     fn find(&self, id: &str) -> Result<Option<NlbBalancer>> {
+        // An id of the other kind is none of this one's.
+        if !id.starts_with(ID) {
+            return Ok(None);
+        }
         // A list that was read a moment ago costs nothing. What it lacks is asked about alone.
         if self.service.is_listed() && !self.jobs.are_of_earlier_calls() {
             let listed = balancers::tagged(&self.region, (CLUSTER_UID, &self.cluster_uid))?;

@@ -7,7 +7,7 @@ use aerostat_sdk::backend::Creation;
 use super::annotations::NAME;
 use super::call::NlbCall;
 use super::desired::zones;
-use crate::api::fields::{numbered, tag_list};
+use crate::api::fields::{borrowed, borrowed_words, numbered, tag_list};
 use crate::api::network_load_balancers as balancers;
 use crate::load_balancer::annotations as rows;
 use crate::load_balancer::attributes::REASON;
@@ -44,8 +44,8 @@ impl NlbCall<'_> {
         words.usual("VpcId", vpc);
         let mut pairs = words.pairs();
         let own = annotations.read(&rows::TAGS)?.unwrap_or_default();
-        let own = own.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-        let tags: Vec<_> = self.tags().into_iter().chain(own).collect();
+        let mut tags = self.tags();
+        tags.extend(borrowed_words(&own));
         let tags = tag_list(&tags);
         let zones = zones(service)?;
         let zones = numbered(
@@ -57,7 +57,8 @@ impl NlbCall<'_> {
                 [("ZoneId", &*zone.zone), ("VSwitchId", &*zone.switch)].into_iter().chain(chosen).collect::<Vec<_>>()
             }),
         );
-        pairs.extend(tags.iter().chain(&zones).map(|(name, value)| (name.as_str(), *value)));
+        pairs.extend(borrowed(&tags));
+        pairs.extend(borrowed(&zones));
         Ok(balancers::create(region, &pairs)?)
     }
 }

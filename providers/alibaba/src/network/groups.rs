@@ -8,7 +8,7 @@ use super::call::NlbCall;
 use super::desired::{NlbDesired, NlbDesiredPort};
 use super::step::NlbStop;
 use crate::api::NLB;
-use crate::api::fields::{tag_list, text};
+use crate::api::fields::{borrowed, borrowed_words, tag_list, text};
 use crate::api::network_groups::{self as groups, BATCH, NlbGroup, NlbServer, ServerFields, server_pairs};
 use crate::load_balancer::marks::TagRelation;
 
@@ -87,7 +87,7 @@ impl NlbCall<'_> {
             ("ServerGroupName", &*port.group),
             ("VpcId", &*self.vpc),
         ];
-        pairs.extend(tags.iter().map(|(name, value)| (name.as_str(), *value)));
+        pairs.extend(borrowed(&tags));
         pairs.extend(port.sending.pairs());
         let answer = NLB.call("CreateServerGroup", &self.region, &pairs)?;
         self.begun("CreateServerGroup", &answer)?;
@@ -162,8 +162,7 @@ impl GroupWriter<'_> {
     fn change_servers(&self, action: &str, fields: ServerFields, servers: &[NlbServer]) -> Result<(), NlbStop> {
         servers.chunks(BATCH).try_for_each(|some| {
             let pairs = server_pairs(some, fields);
-            let pairs: Vec<(&str, &str)> = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-            self.send(action, &pairs)
+            self.send(action, &borrowed_words(&pairs))
         })
     }
 }

@@ -5,7 +5,7 @@ use aerostat_sdk::Error;
 use super::call::NlbCall;
 use super::desired::NlbDesired;
 use super::step::NlbStop;
-use crate::api::fields::tag_list;
+use crate::api::fields::{borrowed, tag_list};
 use crate::api::network_load_balancers::NlbBalancer;
 use crate::api::security_groups::{self as groups, EcsRule};
 use crate::load_balancer::marks::TagRelation;
@@ -62,7 +62,7 @@ impl NlbCall<'_> {
             ("SecurityGroupType", "enterprise"),
             ("VpcId", &*self.vpc),
         ];
-        pairs.extend(tags.iter().map(|(name, value)| (name.as_str(), *value)));
+        pairs.extend(borrowed(&tags));
         match groups::create(&self.region, &pairs)? {
             id if id.is_empty() => Err(Error::unavailable("CreateSecurityGroup: an answer without an id").into()),
             id => Ok(id),

@@ -81,11 +81,11 @@ impl Instances for NetworkAlone {
 
 impl LoadBalancers for NetworkAlone {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
-        super::ensure(desired)
+        super::ensure(desired, crate::kinds::ensure_network)
     }
 
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
-        super::delete(unwanted)
+        super::delete(unwanted, crate::kinds::delete_network)
     }
 }
 
