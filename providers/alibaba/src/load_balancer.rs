@@ -222,7 +222,7 @@ impl Backend for SlbCall<'_> {
 
     fn proof(&self, live: &SlbBalancer) -> Result<Result<(), String>> {
         if live.address_type == "internet" && self.settings.refuses_internet {
-            return Ok(Err("it has an address of the internet, and setting disablePublicSLB is true".to_owned()));
+            return Ok(Err(reused::INTERNET.to_owned()));
         }
         Ok(reused::proof(self.service, &live.tags, &live.address, self.settings.adopts_by_id))
     }

@@ -32,7 +32,7 @@ pub(crate) const FINALIZER: &str = "service.k8s.alibaba/nlb";
 /// Takes one step towards it.
 pub(crate) fn ensure(desired: &LoadBalancer, step: fn(&NlbCall<'_>) -> Result<Progress>) -> Result<Progress> {
     let (service, jobs) = NlbJobs::split(&renamed(desired));
-    let call = NlbCall::of(&service, jobs)?;
+    let call = NlbCall { is_wanted: true, ..NlbCall::of(&service, jobs)? };
     let answer = match call.waits() {
         Ok(None) => step(&call),
         Ok(Some(why)) => Ok(Progress::pending(service.status(), call.change_pause(), why)),

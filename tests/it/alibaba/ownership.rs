@@ -119,6 +119,44 @@ async fn alibaba_020_a_group_of_ones_own_takes_machines_by_a_weight() {
     rig.cloud.assert_valid();
 }
 
+/// A Network Load Balancer of one's own, in which the Service has its groups, or its machines in a group that is there.
+///
+/// Cases: alibaba 20
+#[tokio::test]
+async fn alibaba_020_a_network_one_of_ones_own_stays_as_it_is() {
+    let rig = Rig::set(slow(), &[("adoptById", "true")]).await;
+    let (id, group) = rig.cloud.with(|world| {
+        let id = world.put_network_balancer(json!({ "LoadBalancerName": "by-hand" }));
+        let group = world.put_network_group(json!({ "ServerGroupName": "mine", "Protocol": "TCP" }));
+        world.put_network_listener(json!({
+            "LoadBalancerId": id, "ListenerPort": "80", "ListenerProtocol": "TCP", "ServerGroupId": group,
+            "ListenerDescription": "mine", "ListenerStatus": "Running",
+        }));
+        (id, group)
+    });
+    let standing = || -> Vec<serde_json::Value> {
+        rig.cloud.with(|world| {
+            let tables = [&world.network_balancers, &world.network_listeners, &world.network_groups];
+            tables.iter().flat_map(|it| it.all()).map(|(_, it)| it.clone()).collect()
+        })
+    };
+    let before = standing();
+    for (annotation, value, expected) in [
+        ("vgroup-port", format!("{group}:80"), &["AddServersToServerGroup"][..]),
+        ("vgroup-port", String::new(), &["CreateServerGroup", "AddServersToServerGroup"]),
+    ] {
+        let mut life = Life::network(&rig);
+        life.service.remove("zone-maps");
+        life.service.set("id", &id);
+        life.service.set(annotation, &value);
+        assert_eq!(life.settle().await, expected, "{value}");
+        assert_eq!(life.settle().await, [""; 0], "{value}");
+        life.service.gone().await;
+        assert_eq!(standing(), before, "{value}");
+    }
+    rig.cloud.assert_valid();
+}
+
 /// An annotation proves nothing: without the operator's word a load balancer stays as it is, unless the Service's status shows its address.
 ///
 /// Cases: alibaba 20

@@ -45,6 +45,11 @@ impl NlbGroup {
         })
     }
 
+    /// Whether a listener of this load balancer sends to it.
+    pub(crate) fn is_of(&self, balancer: &str) -> bool {
+        list(&self.shown, "RelatedLoadBalancerIds").iter().any(|it| *it == *balancer)
+    }
+
     /// The value of a parameter, as requests write it; `None` where it is not shown.
     pub(crate) fn value(&self, parameter: &str) -> Option<String> {
         let mut place = &self.shown;
@@ -111,6 +116,14 @@ pub(crate) fn page(
 /// All groups with this tag.
 pub(crate) fn tagged(region: &str, tag: (&str, &str)) -> Result<Vec<NlbGroup>, AcsRefusal> {
     let found = NLB.all("ListServerGroups", region, &tag_pairs(tag), "ServerGroups", PAGE)?;
+    Ok(found.iter().filter_map(NlbGroup::from_fields).collect())
+}
+
+/// The groups among those with these ids.
+pub(crate) fn by_ids(region: &str, ids: &[&str]) -> Result<Vec<NlbGroup>, AcsRefusal> {
+    let names: Vec<String> = (1..=ids.len()).map(|it| format!("ServerGroupIds.{it}")).collect();
+    let pairs: Vec<(&str, &str)> = names.iter().map(String::as_str).zip(ids.iter().copied()).collect();
+    let found = NLB.all("ListServerGroups", region, &pairs, "ServerGroups", PAGE)?;
     Ok(found.iter().filter_map(NlbGroup::from_fields).collect())
 }
 

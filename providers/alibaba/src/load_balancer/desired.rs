@@ -7,6 +7,7 @@ use aerostat_sdk::{Error, ExternalTrafficPolicy, IpFamily, IpMode, LoadBalancer,
 use super::annotations as rows;
 use super::listening::ListenerParameters;
 use super::names::PartNames;
+use super::reused::{given_groups, ignored_of_owner, part};
 use super::unserved;
 use crate::api::listeners::SlbProtocol;
 use crate::api::load_balancers::SlbBalancer;
@@ -77,9 +78,12 @@ impl DesiredSlb {
         let listens = !is_reused || annotations.get(&rows::OVERRIDES)?;
         let mut warnings = Warnings::default();
         let mut ports = ports(service, annotations, names)?;
-        give_groups(annotations, is_reused, &mut ports)?;
+        let numbers: Vec<(u16, u16)> = ports.iter().map(|it| (it.port, it.node_port)).collect();
+        for (id, number) in given_groups(annotations, is_reused, &numbers)? {
+            ports.iter_mut().filter(|it| it.port == number).for_each(|it| it.given = Some(id.clone()));
+        }
         let is_local = matches!(service.external_traffic_policy, ExternalTrafficPolicy::Local(_));
-        let mut ignored = ignored_of_owner(service, is_reused, listens);
+        let mut ignored = ignored_of_owner(service, is_reused, listens, &ATTRIBUTES);
         warn(service, annotations, live.map(|(live, _)| live), &ports, &mut ignored, &mut warnings)?;
         if !ignored.is_empty() {
             warnings.add("ServiceFieldsIgnored", format_args!("this has no effect here: {}", ignored.join("; ")));
@@ -116,12 +120,8 @@ impl DesiredSlb {
 
     /// The machines of a group: with their parts of a weight for all of them, where the group is somebody's own.
     pub(super) fn servers(&self, group: &DesiredSlbGroup<'_>) -> Vec<SlbServer> {
-        let parts = self.all_weight.filter(|_| group.given.is_some());
-        let part = |all: u32| {
-            let count = u32::try_from(self.instances.len()).unwrap_or(u32::MAX).max(1);
-            if all == 0 { 0 } else { (all / count).max(1) }
-        };
-        let weight = parts.map_or(self.weight, part);
+        let all = self.all_weight.filter(|_| group.given.is_some());
+        let weight = part(all, self.weight, self.instances.len());
         let server = |id: &String| SlbServer {
             instance: id.clone(),
             port: group.node_port,
@@ -160,55 +160,16 @@ impl DesiredSlbPort {
     }
 }
 
-/// Lets ports send to groups of somebody's own.
-///
-/// # Errors
-///
-/// `invalid`, if the load balancer is the Service's own, or has a port less.
-fn give_groups(annotations: Annotations<'_>, is_reused: bool, ports: &mut [DesiredSlbPort]) -> Result<()> {
-    let refused = |why: &str| Err(Error::invalid(format_args!("annotation {}: {why}", rows::GROUPS.name)));
-    for (id, number) in annotations.read(&rows::GROUPS)?.unwrap_or_default() {
-        if !is_reused {
-            return refused(&format!(
-                "it counts in the load balancer of annotation {} alone: take it away",
-                rows::ID.name
-            ));
-        }
-        let Some(node_port) = ports.iter().find(|it| it.port == number).map(|it| it.node_port) else {
-            return refused(&format!("port {number} is none of the Service"));
-        };
-        let shares = |it: &DesiredSlbPort| it.port == number || it.given.as_deref() == Some(&*id);
-        if ports.iter().any(|it| shares(it) && it.node_port != node_port) {
-            return refused(&format!("group {id} cannot take two node ports"));
-        }
-        ports.iter_mut().filter(|it| it.port == number).for_each(|it| it.given = Some(id.clone()));
-    }
-    Ok(())
-}
-
-/// The annotations that have no effect where the load balancer is the Service's own, or, if it `is_reused`, somebody's own.
-fn ignored_of_owner(service: &LoadBalancer, is_reused: bool, listens: bool) -> Vec<String> {
-    let annotations = Annotations::of(service);
-    if !is_reused {
-        return unserved::without_effect(annotations, &[rows::OVERRIDES.name, rows::ALL_WEIGHT.name]);
-    }
-    let attributes = [
-        rows::NAME.name,
-        rows::SPEC.name,
-        rows::CHARGE.name,
-        rows::BANDWIDTH.name,
-        rows::DELETE_PROTECTION.name,
-        rows::MODIFICATION_PROTECTION.name,
-        rows::TAGS.name,
-        rows::ALL_WEIGHT.name,
-    ];
-    let has_groups = annotations.text(rows::GROUPS.name).is_some();
-    let mut ignored = unserved::without_effect(annotations, &attributes[..attributes.len() - usize::from(has_groups)]);
-    if !listens && !service.source_ranges.is_empty() {
-        ignored.push(format!("loadBalancerSourceRanges: annotation {} is not true", rows::OVERRIDES.name));
-    }
-    ignored
-}
+/// The annotations that say how a load balancer is, and nothing of its parts.
+const ATTRIBUTES: [&str; 7] = [
+    rows::NAME.name,
+    rows::SPEC.name,
+    rows::CHARGE.name,
+    rows::BANDWIDTH.name,
+    rows::DELETE_PROTECTION.name,
+    rows::MODIFICATION_PROTECTION.name,
+    rows::TAGS.name,
+];
 
 fn ports(service: &LoadBalancer, annotations: Annotations<'_>, names: &PartNames) -> Result<Vec<DesiredSlbPort>> {
     service.allow_protocols(&[Protocol::Tcp, Protocol::Udp])?;

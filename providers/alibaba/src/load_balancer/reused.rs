@@ -1,14 +1,18 @@
-//! Load balancers of somebody's own that a Service names: the proof that its parts may be there, and their memos. Pure.
+//! Load balancers of somebody's own that a Service names: the proof that its parts may be there, their memos, and what has no effect there. Pure.
 
 use aerostat_sdk::annotations::Annotations;
-use aerostat_sdk::{Error, Ingress, LoadBalancer};
+use aerostat_sdk::{Error, Ingress, LoadBalancer, SortedSet};
 
-use super::annotations::ID;
+use super::annotations::{self as rows, ID};
 use super::marks::{CLUSTER_UID, SERVICE_UID, VENDOR_CLUSTER, VENDOR_NAME};
+use super::unserved;
 use crate::settings::balancers::ADOPT_BY_ID;
 
 /// The words behind the id of one in a memo: it stays when the Service goes.
 const REUSED: &str = "/reused";
+
+/// Why one with an address of the internet is refused.
+pub(crate) const INTERNET: &str = "it has an address of the internet, and setting disablePublicSLB is true";
 
 /// The memo of one that is somebody's own.
 pub(crate) fn memo(id: &str) -> String {
@@ -91,6 +95,62 @@ pub(crate) fn check_none(service: &LoadBalancer) -> Result<(), Error> {
             ID.name
         )))
     })
+}
+
+/// The groups of somebody's own that ports send to: the numbers of ports, and ids. `ports` has their numbers and node ports.
+///
+/// # Errors
+///
+/// `invalid`, if the load balancer is the Service's own, or a group would take two node ports.
+pub(crate) fn given_groups(
+    annotations: Annotations<'_>,
+    is_reused: bool,
+    ports: &[(u16, u16)],
+) -> Result<Vec<(String, u16)>, Error> {
+    let given = annotations.read(&rows::GROUPS)?.unwrap_or_default();
+    let node_ports = |id: &str| -> SortedSet<u16> {
+        let named = |number: u16| given.iter().any(|(it, port)| it == id && *port == number);
+        ports.iter().filter(|(number, _)| named(*number)).map(|(_, node_port)| *node_port).collect()
+    };
+    let why = given.iter().find_map(|(id, number)| match () {
+        () if !is_reused => {
+            Some(format!("it counts in the load balancer of annotation {} alone: take it away", rows::ID.name))
+        }
+        () if ports.iter().all(|(it, _)| it != number) => Some(format!("port {number} is none of the Service")),
+        () if node_ports(id).len() > 1 => Some(format!("group {id} cannot take two node ports")),
+        () => None,
+    });
+    match why {
+        Some(why) => Err(Error::invalid(format_args!("annotation {}: {why}", rows::GROUPS.name))),
+        None => Ok(given),
+    }
+}
+
+/// The weight of each of so many machines: its part of a weight for all of them, or its own.
+pub(crate) fn part(all: Option<u32>, own: u32, count: usize) -> u32 {
+    let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
+    all.map_or(own, |all| if all == 0 { 0 } else { (all / count).max(1) })
+}
+
+/// The annotations that have no effect where the load balancer is the Service's own, or, if it `is_reused`, somebody's own.
+pub(crate) fn ignored_of_owner(
+    service: &LoadBalancer,
+    is_reused: bool,
+    listens: bool,
+    attributes: &[&str],
+) -> Vec<String> {
+    let annotations = Annotations::of(service);
+    if !is_reused {
+        return unserved::without_effect(annotations, &[rows::OVERRIDES.name, rows::ALL_WEIGHT.name]);
+    }
+    let mut ignored = unserved::without_effect(annotations, attributes);
+    if annotations.text(rows::GROUPS.name).is_none() && annotations.text(rows::ALL_WEIGHT.name).is_some() {
+        ignored.push(format!("annotation {}: annotation {} names no group", rows::ALL_WEIGHT.name, rows::GROUPS.name));
+    }
+    if !listens && !service.source_ranges.is_empty() {
+        ignored.push("loadBalancerSourceRanges: somebody else says who comes in".to_owned());
+    }
+    ignored
 }
 
 #[cfg(test)]

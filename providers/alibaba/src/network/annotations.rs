@@ -7,7 +7,7 @@ use aerostat_sdk::key::Key;
 
 use crate::api::network_listeners::NlbProtocol;
 use crate::api::network_load_balancers::NlbZone;
-use crate::load_balancer::annotations::{self as rows, name_of, port, vendor, word};
+use crate::load_balancer::annotations::{name_of, port, vendor, word};
 use crate::load_balancer::unserved;
 
 /// The words for a flag.
@@ -83,7 +83,7 @@ pub(super) const CERTIFICATES: Key<List<Custom<String>>> = Key::new(
 pub(super) fn check(annotations: Annotations<'_>) -> Result<()> {
     annotations.read(&GROUP_TYPE)?;
     annotations.read(&BANDWIDTH_PACKAGE)?;
-    unserved::refuse(annotations, &[rows::ID.name, rows::GROUPS.name, PORT_RANGE.name])
+    unserved::refuse(annotations, &[PORT_RANGE.name])
 }
 
 fn zone(text: &str) -> Option<NlbZone> {

@@ -2,6 +2,7 @@
 
 mod cloud;
 mod recorded;
+mod reused;
 mod values;
 
 use aerostat_sdk::testing::{self, FakeCloud as _, Host, answer};
