@@ -112,14 +112,16 @@ pub(crate) fn given_groups(
         let named = |number: u16| given.iter().any(|(it, port)| it == id && *port == number);
         ports.iter().filter(|(number, _)| named(*number)).map(|(_, node_port)| *node_port).collect()
     };
-    let why = given.iter().find_map(|(id, number)| match () {
-        () if !is_reused => {
-            Some(format!("it counts in the load balancer of annotation {} alone: take it away", rows::ID.name))
+    let refusal = |id: &str, number: u16| {
+        if !is_reused {
+            return Some(format!("it counts in the load balancer of annotation {} alone: take it away", rows::ID.name));
         }
-        () if ports.iter().all(|(it, _)| it != number) => Some(format!("port {number} is none of the Service")),
-        () if node_ports(id).len() > 1 => Some(format!("group {id} cannot take two node ports")),
-        () => None,
-    });
+        if ports.iter().all(|(it, _)| *it != number) {
+            return Some(format!("port {number} is none of the Service"));
+        }
+        (node_ports(id).len() > 1).then(|| format!("group {id} cannot take two node ports"))
+    };
+    let why = given.iter().find_map(|(id, number)| refusal(id, *number));
     match why {
         Some(why) => Err(Error::invalid(format_args!("annotation {}: {why}", rows::GROUPS.name))),
         None => Ok(given),
