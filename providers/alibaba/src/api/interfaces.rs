@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::PAGE;
 use super::errors::AcsRefusal;
-use super::fields::{items, text};
+use super::fields::{borrowed, counted, items, text};
 use super::product::{ECS, by_tokens};
 
 const ACTION: &str = "DescribeNetworkInterfaces";
@@ -47,9 +47,8 @@ pub(crate) fn primary(region: &str, vpc: &str) -> Result<Vec<PrimaryInterface>> 
 ///
 /// Whatever the API answered.
 pub(crate) fn checking(region: &str, ids: &[&str]) -> Result<Vec<String>> {
-    let names: Vec<String> = (1..=ids.len()).map(|number| format!("NetworkInterfaceId.{number}")).collect();
-    let size = PAGE.to_string();
-    let mut pairs: Vec<(&str, &str)> = names.iter().map(String::as_str).zip(ids.iter().copied()).collect();
+    let (ids, size) = (counted("NetworkInterfaceId", ids), PAGE.to_string());
+    let mut pairs = borrowed(&ids);
     pairs.push(("MaxResults", &size));
     let shown = ECS.call(ACTION, region, &pairs)?;
     let found = items(&shown, "NetworkInterfaceSets", "NetworkInterfaceSet");

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::errors::AcsRefusal;
-use super::fields::{list, numbered, tags, text};
+use super::fields::{borrowed, counted, list, numbered, tags, text};
 use super::network_load_balancers::tag_pairs;
 use super::product::NLB;
 
@@ -115,15 +115,16 @@ pub(crate) fn page(
 
 /// All groups with this tag.
 pub(crate) fn tagged(region: &str, tag: (&str, &str)) -> Result<Vec<NlbGroup>, AcsRefusal> {
-    let found = NLB.all("ListServerGroups", region, &tag_pairs(tag), "ServerGroups", PAGE)?;
-    Ok(found.iter().filter_map(NlbGroup::from_fields).collect())
+    all(region, &tag_pairs(tag))
 }
 
 /// The groups among those with these ids.
 pub(crate) fn by_ids(region: &str, ids: &[&str]) -> Result<Vec<NlbGroup>, AcsRefusal> {
-    let names: Vec<String> = (1..=ids.len()).map(|it| format!("ServerGroupIds.{it}")).collect();
-    let pairs: Vec<(&str, &str)> = names.iter().map(String::as_str).zip(ids.iter().copied()).collect();
-    let found = NLB.all("ListServerGroups", region, &pairs, "ServerGroups", PAGE)?;
+    all(region, &borrowed(&counted("ServerGroupIds", ids)))
+}
+
+fn all(region: &str, pairs: &[(&str, &str)]) -> Result<Vec<NlbGroup>, AcsRefusal> {
+    let found = NLB.all("ListServerGroups", region, pairs, "ServerGroups", PAGE)?;
     Ok(found.iter().filter_map(NlbGroup::from_fields).collect())
 }
 

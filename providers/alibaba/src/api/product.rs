@@ -6,7 +6,7 @@ use aerostat_sdk::http::{self, Attempt, Request, Response};
 use serde_json::Value;
 
 use super::errors::{self, AcsRefusal, AskedAction};
-use super::fields::{borrowed, list, tag_list, text};
+use super::fields::{borrowed, counted, list, tag_list, text};
 
 /// The most pairs that the host sends in a query.
 const QUERY_PAIRS: usize = 64;
@@ -57,9 +57,9 @@ impl AcsProduct {
 
     /// Takes tags with these keys from a load balancer.
     pub(crate) fn untag(self, region: &str, id: &str, keys: &[&str]) -> Result<(), AcsRefusal> {
-        let names: Vec<String> = (1..=keys.len()).map(|number| format!("TagKey.{number}")).collect();
+        let keys = counted("TagKey", keys);
         let mut pairs = vec![("ResourceType", self.kind()), ("ResourceId.1", id)];
-        pairs.extend(names.iter().map(String::as_str).zip(keys.iter().copied()));
+        pairs.extend(borrowed(&keys));
         self.call("UntagResources", region, &pairs).map(drop)
     }
 
@@ -151,12 +151,15 @@ impl AcsProduct {
     }
 }
 
+/// A page's request: takes the token of the page before, and answers the next one.
+pub(crate) type AcsPage<'p> = dyn FnMut(Option<&str>) -> Result<Option<String>, Error> + 'p;
+
 /// Asks for page after page: each answers the token with which the next one is asked for. A module has the loop once.
 ///
 /// # Errors
 ///
 /// Those of `page`, and that a page leads to itself.
-pub(crate) fn by_tokens(page: &mut dyn FnMut(Option<&str>) -> Result<Option<String>, Error>) -> Result<(), Error> {
+pub(crate) fn by_tokens(page: &mut AcsPage<'_>) -> Result<(), Error> {
     aerostat_sdk::pages(None::<String>, |cursor| Ok((Vec::<()>::new(), page(cursor.as_deref())?.map(Some)))).map(drop)
 }
 

@@ -1,7 +1,7 @@
 //! Load balancers of somebody's own that a Service names: the proof that its parts may be there, their memos, and what has no effect there. Pure.
 
 use aerostat_sdk::annotations::Annotations;
-use aerostat_sdk::{Error, Ingress, LoadBalancer, SortedSet};
+use aerostat_sdk::{Error, Ingress, LoadBalancer};
 
 use super::annotations::{self as rows, ID};
 use super::marks::{CLUSTER_UID, SERVICE_UID, VENDOR_CLUSTER, VENDOR_NAME};
@@ -108,9 +108,11 @@ pub(crate) fn given_groups(
     ports: &[(u16, u16)],
 ) -> Result<Vec<(String, u16)>, Error> {
     let given = annotations.read(&rows::GROUPS)?.unwrap_or_default();
-    let node_ports = |id: &str| -> SortedSet<u16> {
+    let takes_two = |id: &str| {
         let named = |number: u16| given.iter().any(|(it, port)| it == id && *port == number);
-        ports.iter().filter(|(number, _)| named(*number)).map(|(_, node_port)| *node_port).collect()
+        let mut node_ports = ports.iter().filter(|(number, _)| named(*number)).map(|(_, node_port)| *node_port);
+        let first = node_ports.next();
+        node_ports.any(|it| Some(it) != first)
     };
     let refusal = |id: &str, number: u16| {
         if !is_reused {
@@ -119,7 +121,7 @@ pub(crate) fn given_groups(
         if ports.iter().all(|(it, _)| *it != number) {
             return Some(format!("port {number} is none of the Service"));
         }
-        (node_ports(id).len() > 1).then(|| format!("group {id} cannot take two node ports"))
+        takes_two(id).then(|| format!("group {id} cannot take two node ports"))
     };
     let why = given.iter().find_map(|(id, number)| refusal(id, *number));
     match why {

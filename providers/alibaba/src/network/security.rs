@@ -5,7 +5,7 @@ use aerostat_sdk::Error;
 use super::call::NlbCall;
 use super::desired::NlbDesired;
 use super::step::NlbStop;
-use crate::api::fields::{borrowed, tag_list};
+use crate::api::fields::{borrowed, counted, tag_list};
 use crate::api::network_load_balancers::NlbBalancer;
 use crate::api::security_groups::{self as groups, EcsRule};
 use crate::load_balancer::marks::TagRelation;
@@ -45,9 +45,9 @@ impl NlbCall<'_> {
         if ids.is_empty() {
             return Ok(());
         }
-        let names: Vec<String> = (1..=ids.len()).map(|it| format!("SecurityGroupIds.{it}")).collect();
+        let ids = counted("SecurityGroupIds", ids);
         let mut pairs = vec![("LoadBalancerId", &*live.id)];
-        pairs.extend(names.iter().map(String::as_str).zip(ids.iter().copied()));
+        pairs.extend(borrowed(&ids));
         self.send(action, &pairs)
     }
 
