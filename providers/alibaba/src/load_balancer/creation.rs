@@ -15,7 +15,7 @@ use crate::settings::balancers::{SWITCHES, SlbSettings};
 /// The code of a vSwitch without an address.
 const FULL: &str = "VSwitchAvailableIpNotExist";
 
-/// What annotations say of a new one, beside its tags and its vSwitch.
+/// Parameters of a new one that annotations say, beside its tags and its vSwitch.
 const PARAMETERS: [(&dyn ParameterRow, &str); 13] = [
     (&rows::ADDRESS_TYPE, "AddressType"),
     (&rows::DELETE_PROTECTION, "DeleteProtection"),

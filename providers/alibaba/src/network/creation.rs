@@ -14,7 +14,7 @@ use crate::load_balancer::attributes::REASON;
 use crate::load_balancer::creation::token;
 use crate::load_balancer::words::{ParameterRow, RequestWords};
 
-/// What annotations say of a new one, beside its tags and its zones.
+/// Parameters of a new one that annotations say, beside its tags and its zones.
 const PARAMETERS: [(&dyn ParameterRow, &str); 5] = [
     (&rows::ADDRESS_TYPE, "AddressType"),
     (&NAME, "LoadBalancerName"),

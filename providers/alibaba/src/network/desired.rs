@@ -93,7 +93,7 @@ impl NlbDesired {
         for (id, number) in given_groups(annotations, is_reused, &numbers)? {
             ports.iter_mut().filter(|it| it.port == number).for_each(|it| it.given = Some(id.clone()));
         }
-        // Who comes in is said by its owner, too.
+        // Its owner says who comes in, too.
         let mut ignored = ignored_of_owner(service, is_reused, false, &ATTRIBUTES);
         warn(service, annotations, live, &ports, &mut ignored, &mut warnings)?;
         if !ignored.is_empty() {
