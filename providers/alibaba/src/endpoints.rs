@@ -9,37 +9,37 @@ const EXAMPLE: &str = "cn-hangzhou";
 
 /// Machines, their network interfaces, disks, and security groups.
 pub(crate) fn ecs(region: Option<&str>) -> Endpoint {
-    const GROUP: (&str, &[&str]) = ("SecurityGroupId", &["sg-*"]);
-    let reads = [
+    const GROUP: AcsValue = ("SecurityGroupId", &["sg-*"]);
+    const READS: &[&str] = &[
         "DescribeInstances",
         "DescribeNetworkInterfaces",
         "DescribeDisks",
         "DescribeSecurityGroups",
         "DescribeSecurityGroupAttribute",
     ];
-    let creation = ["ClientToken", "Description", "Tag.*.Key", "Tag.*.Value"];
-    let of_creation: [(&str, &[&str]); 3] =
-        [("SecurityGroupName", &["k8s-nlb-*"]), ("SecurityGroupType", &["enterprise"]), ("VpcId", &["vpc-*"])];
-    let interface: [(&str, &[&str]); 2] = [("NetworkInterfaceId", &["eni-*"]), ("SourceDestCheck", &["false"])];
-    let rules: [AcsRule<'_>; 5] = [
-        (Effect::Update, &["ModifyNetworkInterfaceAttribute"], &[], &interface),
-        (Effect::Write, &["CreateSecurityGroup"], &creation, &of_creation),
-        (Effect::Update, &["AuthorizeSecurityGroup"], &["Permissions.*"], &[GROUP]),
-        (Effect::Detach, &["RevokeSecurityGroup"], &["Permissions.*"], &[GROUP]),
+    const CREATION: &[&str] = &["ClientToken", "Description", "Tag.*.Key", "Tag.*.Value"];
+    const OF_CREATION: &[AcsValue] =
+        &[("SecurityGroupName", &["k8s-nlb-*"]), ("SecurityGroupType", &["enterprise"]), ("VpcId", &["vpc-*"])];
+    const INTERFACE: &[AcsValue] = &[("NetworkInterfaceId", &["eni-*"]), ("SourceDestCheck", &["false"])];
+    const RULES: [AcsRule; 5] = [
+        (Effect::Update, &["ModifyNetworkInterfaceAttribute"], &[], INTERFACE),
+        (Effect::Write, &["CreateSecurityGroup"], &[CREATION], OF_CREATION),
+        (Effect::Update, &["AuthorizeSecurityGroup"], &[&["Permissions.*"]], &[GROUP]),
+        (Effect::Detach, &["RevokeSecurityGroup"], &[&["Permissions.*"]], &[GROUP]),
         (Effect::Delete, &["DeleteSecurityGroup"], &[], &[GROUP]),
     ];
     let purpose = "machines, their network interfaces, disks, and security groups";
-    allowing(reading(endpoint(ECS, purpose, region), ECS, &reads), ECS, &rules)
+    allowing(reading(endpoint(ECS, purpose, region), ECS, READS), ECS, &RULES)
 }
 
 /// Classic Load Balancers.
 pub(crate) fn slb(region: Option<&str>) -> Endpoint {
-    const BALANCER: (&str, &[&str]) = ("LoadBalancerId", &["lb-*"]);
-    const GROUP: (&str, &[&str]) = ("VServerGroupId", &["rsp-*"]);
-    const LIST: (&str, &[&str]) = ("AclId", &["acl-*"]);
-    const DOMAIN: (&str, &[&str]) = ("DomainExtensionId", &["de-*"]);
-    const CHECKS: [&str; 4] = ["HealthCheck*", "healthCheckInterval", "HealthyThreshold", "UnhealthyThreshold"];
-    const LISTENER: [&str; 21] = [
+    const BALANCER: AcsValue = ("LoadBalancerId", &["lb-*"]);
+    const GROUP: AcsValue = ("VServerGroupId", &["rsp-*"]);
+    const LIST: AcsValue = ("AclId", &["acl-*"]);
+    const DOMAIN: AcsValue = ("DomainExtensionId", &["de-*"]);
+    const CHECKS: &[&str] = &["HealthCheck*", "healthCheckInterval", "HealthyThreshold", "UnhealthyThreshold"];
+    const LISTENING: &[&str] = &[
         "AclId",
         "AclStatus",
         "AclType",
@@ -62,7 +62,7 @@ pub(crate) fn slb(region: Option<&str>) -> Endpoint {
         "TLSCipherPolicy",
         "XForwardedFor_*",
     ];
-    let reads = [
+    const READS: &[&str] = &[
         "DescribeLoadBalancers",
         "DescribeLoadBalancerAttribute",
         "DescribeLoadBalancerListeners",
@@ -72,7 +72,7 @@ pub(crate) fn slb(region: Option<&str>) -> Endpoint {
         "DescribeAccessControlListAttribute",
         "DescribeDomainExtensions",
     ];
-    let creation = [
+    const CREATION: &[&str] = &[
         "Address",
         "AddressIPVersion",
         "AddressType",
@@ -90,7 +90,7 @@ pub(crate) fn slb(region: Option<&str>) -> Endpoint {
         "Tag.*.Key",
         "Tag.*.Value",
     ];
-    let attributes = [
+    const ATTRIBUTES: &[&str] = &[
         "Bandwidth",
         "DeleteProtection",
         "InternetChargeType",
@@ -98,14 +98,12 @@ pub(crate) fn slb(region: Option<&str>) -> Endpoint {
         "LoadBalancerSpec",
         "ModificationProtection*",
     ];
-    let tags = ["Tag.*.Key", "Tag.*.Value"];
-    let resource = [("ResourceId.1", &["lb-*"][..]), ("ResourceType", &["instance"])];
-    let network = [("VSwitchId", &["vsw-*"][..]), ("VpcId", &["vpc-*"])];
-    let listener: Vec<&str> = CHECKS.iter().chain(&LISTENER).copied().collect();
-    let of_listener = [BALANCER, GROUP, ("VServerGroup", &["on"])];
-    let with_cookie = [&listener[..], &["Cookie"]].concat();
-    let rules: [AcsRule<'_>; 16] = [
-        (Effect::Write, &["CreateLoadBalancer"], &creation, &network),
+    const TAGS: &[&str] = &["Tag.*.Key", "Tag.*.Value"];
+    const RESOURCE: &[AcsValue] = &[("ResourceId.1", &["lb-*"]), ("ResourceType", &["instance"])];
+    const NETWORK: &[AcsValue] = &[("VSwitchId", &["vsw-*"]), ("VpcId", &["vpc-*"])];
+    const OF_LISTENER: &[AcsValue] = &[BALANCER, GROUP, ("VServerGroup", &["on"])];
+    const RULES: [AcsRule; 16] = [
+        (Effect::Write, &["CreateLoadBalancer"], &[CREATION], NETWORK),
         (
             Effect::Update,
             &[
@@ -115,11 +113,11 @@ pub(crate) fn slb(region: Option<&str>) -> Endpoint {
                 "SetLoadBalancerModificationProtection",
                 "SetLoadBalancerName",
             ],
-            &attributes,
+            &[ATTRIBUTES],
             &[BALANCER],
         ),
-        (Effect::Update, &["TagResources"], &tags, &resource),
-        (Effect::Detach, &["UntagResources"], &["TagKey.*"], &resource),
+        (Effect::Update, &["TagResources"], &[TAGS], RESOURCE),
+        (Effect::Detach, &["UntagResources"], &[&["TagKey.*"]], RESOURCE),
         (
             Effect::Update,
             &[
@@ -128,8 +126,8 @@ pub(crate) fn slb(region: Option<&str>) -> Endpoint {
                 "SetLoadBalancerTCPListenerAttribute",
                 "SetLoadBalancerUDPListenerAttribute",
             ],
-            &listener,
-            &of_listener,
+            &[CHECKS, LISTENING],
+            OF_LISTENER,
         ),
         // The host refuses the name Cookie everywhere but here.
         (
@@ -140,18 +138,28 @@ pub(crate) fn slb(region: Option<&str>) -> Endpoint {
                 "SetLoadBalancerHTTPListenerAttribute",
                 "SetLoadBalancerHTTPSListenerAttribute",
             ],
-            &with_cookie,
-            &of_listener,
+            &[CHECKS, LISTENING, &["Cookie"]],
+            OF_LISTENER,
         ),
         (
             Effect::Update,
             &["CreateDomainExtension", "SetDomainExtensionAttribute"],
-            &["Domain", "ListenerPort", "ServerCertificateId"],
+            &[&["Domain", "ListenerPort", "ServerCertificateId"]],
             &[BALANCER, DOMAIN],
         ),
-        (Effect::Update, &["StartLoadBalancerListener"], &["ListenerPort", "ListenerProtocol"], &[BALANCER]),
-        (Effect::Update, &["CreateVServerGroup"], &["BackendServers"], &[BALANCER, ("VServerGroupName", &["k8s/*"])]),
-        (Effect::Update, &["AddVServerGroupBackendServers", "SetVServerGroupAttribute"], &["BackendServers"], &[GROUP]),
+        (Effect::Update, &["StartLoadBalancerListener"], &[&["ListenerPort", "ListenerProtocol"]], &[BALANCER]),
+        (
+            Effect::Update,
+            &["CreateVServerGroup"],
+            &[&["BackendServers"]],
+            &[BALANCER, ("VServerGroupName", &["k8s/*"])],
+        ),
+        (
+            Effect::Update,
+            &["AddVServerGroupBackendServers", "SetVServerGroupAttribute"],
+            &[&["BackendServers"]],
+            &[GROUP],
+        ),
         (
             Effect::Detach,
             &[
@@ -160,29 +168,24 @@ pub(crate) fn slb(region: Option<&str>) -> Endpoint {
                 "DeleteVServerGroup",
                 "RemoveVServerGroupBackendServers",
             ],
-            &["BackendServers", "ListenerPort", "ListenerProtocol"],
+            &[&["BackendServers", "ListenerPort", "ListenerProtocol"]],
             &[BALANCER, GROUP, DOMAIN],
         ),
         (Effect::Delete, &["DeleteLoadBalancer"], &[], &[BALANCER]),
-        (
-            Effect::Write,
-            &["CreateAccessControlList"],
-            &["AddressIPVersion", "Tag.*.Key", "Tag.*.Value"],
-            &[("AclName", &["k8s-*"])],
-        ),
-        (Effect::Update, &["AddAccessControlListEntry"], &["AclEntrys"], &[LIST]),
-        (Effect::Detach, &["RemoveAccessControlListEntry"], &["AclEntrys"], &[LIST]),
+        (Effect::Write, &["CreateAccessControlList"], &[&["AddressIPVersion"], TAGS], &[("AclName", &["k8s-*"])]),
+        (Effect::Update, &["AddAccessControlListEntry"], &[&["AclEntrys"]], &[LIST]),
+        (Effect::Detach, &["RemoveAccessControlListEntry"], &[&["AclEntrys"]], &[LIST]),
         (Effect::Delete, &["DeleteAccessControlList"], &[], &[LIST]),
     ];
-    allowing(reading(endpoint(SLB, "Classic Load Balancers", region), SLB, &reads), SLB, &rules)
+    allowing(reading(endpoint(SLB, "Classic Load Balancers", region), SLB, READS), SLB, &RULES)
 }
 
 /// Network Load Balancers.
 pub(crate) fn nlb(region: Option<&str>) -> Endpoint {
-    const BALANCER: (&str, &[&str]) = ("LoadBalancerId", &["nlb-*"]);
-    const GROUP: (&str, &[&str]) = ("ServerGroupId", &["sgp-*"]);
-    const LISTENER: (&str, &[&str]) = ("ListenerId", &["lsn-*"]);
-    const LISTENING: [&str; 14] = [
+    const BALANCER: AcsValue = ("LoadBalancerId", &["nlb-*"]);
+    const GROUP: AcsValue = ("ServerGroupId", &["sgp-*"]);
+    const LISTENER: AcsValue = ("ListenerId", &["lsn-*"]);
+    const LISTENING: &[&str] = &[
         "AlpnEnabled",
         "AlpnPolicy",
         "CaCertificateIds.*",
@@ -198,7 +201,7 @@ pub(crate) fn nlb(region: Option<&str>) -> Endpoint {
         "ProxyProtocolV2Config",
         "SecurityPolicyId",
     ];
-    let reads = [
+    const READS: &[&str] = &[
         "GetLoadBalancerAttribute",
         "ListAsynJobs",
         "ListListenerCertificates",
@@ -207,7 +210,7 @@ pub(crate) fn nlb(region: Option<&str>) -> Endpoint {
         "ListServerGroups",
         "ListServerGroupServers",
     ];
-    let creation = [
+    const CREATION: &[&str] = &[
         "AddressIpVersion",
         "AddressType",
         "ClientToken",
@@ -221,8 +224,8 @@ pub(crate) fn nlb(region: Option<&str>) -> Endpoint {
         "ZoneMappings.*.PrivateIPv4Address",
         "ZoneMappings.*.ZoneId",
     ];
-    let switches: [(&str, &[&str]); 2] = [("VpcId", &["vpc-*"]), ("ZoneMappings.*.VSwitchId", &["vsw-*"])];
-    let attributes = [
+    const SWITCHES: &[AcsValue] = &[("VpcId", &["vpc-*"]), ("ZoneMappings.*.VSwitchId", &["vsw-*"])];
+    const ATTRIBUTES: &[&str] = &[
         "AddressType",
         "CrossZoneEnabled",
         "DeletionProtectionEnabled",
@@ -230,24 +233,16 @@ pub(crate) fn nlb(region: Option<&str>) -> Endpoint {
         "ModificationProtectionReason",
         "ModificationProtectionStatus",
     ];
-    let sending = [
-        "AnyPortEnabled",
-        "ClientToken",
-        "ConnectionDrain*",
-        "HealthCheckConfig.*",
-        "PreserveClientIpEnabled",
-        "Protocol",
-        "Scheduler",
-        "Tag.*.Key",
-        "Tag.*.Value",
-    ];
-    let group_name: [(&str, &[&str]); 2] = [("ServerGroupName", &["k8s.*"]), switches[0]];
-    let servers = ["Servers.*.Description", "Servers.*.Port", "Servers.*.ServerId", "Servers.*.Weight"];
-    let of_servers: [(&str, &[&str]); 2] = [GROUP, ("Servers.*.ServerType", &["Ecs"])];
-    let membership = [BALANCER, ("SecurityGroupIds.*", &["sg-*"][..]), ("BandwidthPackageId", &["cbwp-*"])];
-    let tagged = [("ResourceId.1", &["nlb-*"][..]), ("ResourceType", &["loadbalancer"])];
-    let rules: [AcsRule<'_>; 12] = [
-        (Effect::Write, &["CreateLoadBalancer"], &creation, &switches),
+    const SENDING: &[&str] =
+        &["ConnectionDrain*", "HealthCheckConfig.*", "PreserveClientIpEnabled", "Protocol", "Scheduler"];
+    const TAGS: &[&str] = &["Tag.*.Key", "Tag.*.Value"];
+    const GROUP_NAME: &[AcsValue] = &[("ServerGroupName", &["k8s.*"]), ("VpcId", &["vpc-*"])];
+    const SERVERS: &[&str] = &["Servers.*.Description", "Servers.*.Port", "Servers.*.ServerId", "Servers.*.Weight"];
+    const INSTANCES: AcsValue = ("Servers.*.ServerType", &["Ecs"]);
+    const MEMBERSHIP: &[AcsValue] = &[BALANCER, ("SecurityGroupIds.*", &["sg-*"]), ("BandwidthPackageId", &["cbwp-*"])];
+    const TAGGED: &[AcsValue] = &[("ResourceId.1", &["nlb-*"]), ("ResourceType", &["loadbalancer"])];
+    const RULES: [AcsRule; 12] = [
+        (Effect::Write, &["CreateLoadBalancer"], &[CREATION], SWITCHES),
         (
             Effect::Update,
             &[
@@ -257,72 +252,78 @@ pub(crate) fn nlb(region: Option<&str>) -> Endpoint {
                 "UpdateLoadBalancerAttribute",
                 "UpdateLoadBalancerProtection",
             ],
-            &attributes,
+            &[ATTRIBUTES],
             &[BALANCER],
         ),
         (
             Effect::Update,
             &["AttachCommonBandwidthPackageToLoadBalancer", "LoadBalancerJoinSecurityGroup"],
             &[],
-            &membership,
+            MEMBERSHIP,
         ),
         (
             Effect::Detach,
             &["DetachCommonBandwidthPackageFromLoadBalancer", "LoadBalancerLeaveSecurityGroup"],
             &[],
-            &membership,
+            MEMBERSHIP,
         ),
-        (Effect::Update, &["TagResources"], &["Tag.*.Key", "Tag.*.Value"], &tagged),
-        (Effect::Detach, &["UntagResources"], &["TagKey.*"], &tagged),
-        (Effect::Update, &["CreateListener"], &LISTENING, &[BALANCER, GROUP]),
+        (Effect::Update, &["TagResources"], &[TAGS], TAGGED),
+        (Effect::Detach, &["UntagResources"], &[&["TagKey.*"]], TAGGED),
+        (Effect::Update, &["CreateListener"], &[LISTENING], &[BALANCER, GROUP]),
         (
             Effect::Update,
             &["AssociateAdditionalCertificatesWithListener", "StartListener", "UpdateListenerAttribute"],
-            &[&LISTENING[..], &["AdditionalCertificateIds.*"]].concat(),
+            &[LISTENING, &["AdditionalCertificateIds.*"]],
             &[LISTENER, GROUP],
         ),
-        (Effect::Write, &["CreateServerGroup"], &sending, &group_name),
+        (Effect::Write, &["CreateServerGroup"], &[&["AnyPortEnabled", "ClientToken"], SENDING, TAGS], GROUP_NAME),
         (
             Effect::Update,
             &["AddServersToServerGroup", "UpdateServerGroupAttribute", "UpdateServerGroupServersAttribute"],
-            &[&sending[2..7], &servers].concat(),
-            &of_servers,
+            &[SENDING, SERVERS],
+            &[GROUP, INSTANCES],
         ),
         (
             Effect::Detach,
             &["DeleteListener", "DisassociateAdditionalCertificatesWithListener", "RemoveServersFromServerGroup"],
-            &[&servers[..], &["AdditionalCertificateIds.*"]].concat(),
-            &[&of_servers[..], &[LISTENER]].concat(),
+            &[SERVERS, &["AdditionalCertificateIds.*"]],
+            &[GROUP, INSTANCES, LISTENER],
         ),
         (Effect::Delete, &["DeleteLoadBalancer", "DeleteServerGroup"], &[], &[BALANCER, GROUP]),
     ];
-    allowing(reading(endpoint(NLB, "Network Load Balancers", region), NLB, &reads), NLB, &rules)
+    allowing(reading(endpoint(NLB, "Network Load Balancers", region), NLB, READS), NLB, &RULES)
 }
 
 /// Allows operations that write, rule by rule.
-fn allowing(start: Endpoint, product: AcsProduct, rules: &[AcsRule<'_>]) -> Endpoint {
+fn allowing(start: Endpoint, product: AcsProduct, rules: &[AcsRule]) -> Endpoint {
     rules.iter().fold(start, |endpoint, (effect, operations, names, values)| {
         let actions: Vec<_> = operations.iter().map(|it| product.ram_action(it)).collect();
         let endpoint =
             endpoint.allow_operations(*effect, operations.iter().copied(), actions.iter().map(String::as_str));
-        let endpoint = if names.is_empty() { endpoint } else { endpoint.only(names.iter().copied()) };
+        let endpoint =
+            if names.is_empty() { endpoint } else { endpoint.only(names.iter().flat_map(|it| it.iter().copied())) };
         values.iter().fold(endpoint, |endpoint, (name, patterns)| endpoint.only_values(name, patterns.iter().copied()))
     })
 }
 
-/// A rule: the effect of operations, their names, the names in them, and those with patterns of values.
-type AcsRule<'a> = (Effect, &'a [&'a str], &'a [&'a str], &'a [(&'a str, &'a [&'a str])]);
+/// A name in requests, and the patterns of its values.
+type AcsValue = (&'static str, &'static [&'static str]);
+
+/// A rule: the effect of operations, their names, lists of the names in them, and those with patterns of values. Constant, so that a module has it
+/// as data.
+type AcsRule = (Effect, &'static [&'static str], &'static [&'static [&'static str]], &'static [AcsValue]);
 
 /// The network of the cluster, and its route table.
 pub(crate) fn vpc(region: Option<&str>, table: Option<&str>) -> Endpoint {
-    let reads = ["DescribeVpcAttribute", "DescribeRouteTableList", "DescribeRouteEntryList", "DescribeEipAddresses"];
+    const READS: &[&str] =
+        &["DescribeVpcAttribute", "DescribeRouteTableList", "DescribeRouteEntryList", "DescribeEipAddresses"];
     let entry = |name: &str| format!("RouteEntries.*.{name}");
     let tables = [table.unwrap_or("vtb-*")];
     let fields = ["DstCidrBlock", "NextHop", "NextHopType", "Description"].map(entry);
     let endpoint = reading(
         endpoint(VPC, "the network of the cluster, its route table, and elastic addresses", region),
         VPC,
-        &reads,
+        READS,
     );
     let (create, delete) = ("CreateRouteEntries", "DeleteRouteEntries");
     endpoint

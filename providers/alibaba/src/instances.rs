@@ -6,8 +6,8 @@ use aerostat_sdk::{
     AddressKind, Error, Instance, Instances, IpFamily, Node, Page, Result, SortedMap, SortedSet, events,
 };
 
-use crate::api::PAGE;
 use crate::api::instances::{self, EcsInstance};
+use crate::api::{PAGE, by_tokens};
 use crate::instance;
 use crate::machine::{AliMachine, is_lingjun};
 use crate::provider::Alibaba;
@@ -138,10 +138,13 @@ fn with_addresses(addresses: &[&str], settings: &VpcSettings) -> Result<Vec<EcsI
 
 /// All instances of the VPC.
 fn every(settings: &VpcSettings) -> Result<Vec<EcsInstance>> {
-    aerostat_sdk::pages(None::<String>, |cursor| {
-        let listed = instances::page(&settings.region, &settings.vpc, cursor.as_deref(), PAGE)?;
-        Ok((listed.instances, listed.next.map(Some)))
-    })
+    let mut all = Vec::new();
+    by_tokens(&mut |cursor| {
+        let listed = instances::page(&settings.region, &settings.vpc, cursor, PAGE)?;
+        all.extend(listed.instances);
+        Ok(listed.next)
+    })?;
+    Ok(all)
 }
 
 /// The one instance that could be a node, by what it was looked for.

@@ -7,6 +7,7 @@ mod endpoints;
 mod instance;
 mod instances;
 mod inventory;
+mod kinds;
 mod load_balancer;
 mod machine;
 mod network;

@@ -10,8 +10,11 @@ mod domains;
 mod listening;
 pub(crate) mod marks;
 mod names;
+mod parts;
+pub(crate) mod reused;
 pub(crate) mod unserved;
 mod update;
+pub(crate) mod words;
 
 #[cfg(test)]
 pub(crate) use self::annotations::PREFIX;
@@ -20,19 +23,19 @@ pub(crate) use self::announced::ID;
 pub(crate) use self::marks::{CLUSTER_UID, KEPT, SERVICE_UID};
 
 use aerostat_sdk::annotations::Annotations;
-use aerostat_sdk::backend::{self, Backend, Creation, Found, Pauses, Removal, Update};
+use aerostat_sdk::backend::{Backend, Creation, Found, Pauses, Removal, Update};
 use aerostat_sdk::{Change, Deletion, Error, Ingress, LoadBalancer, Progress, Result, clock, cluster};
 
 use self::access::ServiceAccess;
-use self::annotations::{ADDRESS_TYPE, EXTERNAL_ADDRESS, HOSTNAME, ID as OWN, PRESERVE, renamed};
+use self::annotations::{ADDRESS_TYPE, ALL_WEIGHT, EXTERNAL_ADDRESS, GROUPS, HOSTNAME, PRESERVE, renamed};
 use self::announced::AccessMemo;
-use self::desired::{DesiredSlb, of_machines};
+use self::desired::{DesiredSlb, SlbOwner, of_machines};
 use self::marks::{TagRelation, VENDOR_CLUSTER, VENDOR_NAME, left_by_the_vendor, relation};
 use self::names::PartNames;
 use self::update::SlbUpdate;
 use crate::api::load_balancers::{self as balancers, SlbBalancer};
-use crate::api::{AcsRefusal, vpcs};
-use crate::remembered::MemoWords as _;
+use crate::api::{AcsRefusal, SLB, vpcs};
+use crate::remembered::MemoWords;
 use crate::settings::VpcSettings;
 use crate::settings::balancers::SlbSettings;
 
@@ -40,24 +43,17 @@ use crate::settings::balancers::SlbSettings;
 pub(crate) const FINALIZER: &str = "service.k8s.alibaba/resources";
 
 /// Takes one step towards it.
-pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
+pub(crate) fn ensure(desired: &LoadBalancer, step: fn(&SlbCall<'_>) -> Result<Progress>) -> Result<Progress> {
     let (service, memo) = AccessMemo::split(&renamed(desired), clock::now());
-    if let Some(id) = Annotations::of(&service).text(OWN.name) {
-        return Err(Error::invalid(format_args!(
-            "annotation {}: {id:?}: a load balancer that somebody else made is not served yet, and is not touched: take the annotation \
-             away for one of the Service's own",
-            OWN.name
-        )));
-    }
-    let call = SlbCall::of(&service, memo)?;
-    call.memo.with_progress(backend::ensure(&call), desired, &service)
+    let call = SlbCall { is_wanted: true, ..SlbCall::of(&service, memo)? };
+    (&call.memo as &dyn MemoWords).with_progress(step(&call), desired, &service)
 }
 
 /// Takes one step towards its absence.
-pub(crate) fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
+pub(crate) fn delete(unwanted: &LoadBalancer, step: fn(&SlbCall<'_>) -> Result<Deletion>) -> Result<Deletion> {
     let (service, memo) = AccessMemo::split(&renamed(unwanted), clock::now());
     let call = SlbCall::of(&service, memo)?;
-    call.memo.with_deletion(backend::delete(&call), unwanted, &service)
+    (&call.memo as &dyn MemoWords).with_deletion(step(&call), unwanted, &service)
 }
 
 /// Refuses the end of a deletion while the vendor's controller has left one for the Service that is not proven to be its own: its finalizer
@@ -73,7 +69,7 @@ pub(crate) fn check_inherited(unwanted: &LoadBalancer) -> Result<()> {
 }
 
 /// One call about one Service.
-struct SlbCall<'a> {
+pub(crate) struct SlbCall<'a> {
     service: &'a LoadBalancer,
     region: String,
     vpc: String,
@@ -81,6 +77,8 @@ struct SlbCall<'a> {
     cluster_uid: String,
     names: PartNames,
     memo: AccessMemo,
+    /// Whether the call is to end with a load balancer, and not without one.
+    is_wanted: bool,
 }
 
 impl<'a> SlbCall<'a> {
@@ -89,15 +87,29 @@ impl<'a> SlbCall<'a> {
         let settings = SlbSettings::read()?;
         let cluster_uid = cluster()?.uid;
         let names = PartNames::new(&service.owner, settings.cluster_id.as_ref().unwrap_or(&cluster_uid));
-        Ok(Self { service, region, vpc, settings, cluster_uid, names, memo })
+        Ok(Self { service, region, vpc, settings, cluster_uid, names, memo, is_wanted: false })
     }
 
     fn relation(&self, live: &SlbBalancer) -> TagRelation {
         relation(&live.tags, self.service, &self.cluster_uid, self.settings.cluster_id.as_deref())
     }
 
-    fn desired(&self, live: Option<&SlbBalancer>) -> Result<DesiredSlb> {
-        DesiredSlb::of(self.service, &self.names, &self.region, live)
+    /// Whether one is somebody's own, and stays when the Service goes: as the memo says, or the tags where it says nothing of it.
+    fn is_reused(&self, live: &SlbBalancer) -> bool {
+        reused::is_known(self.service, &live.id).unwrap_or_else(|| self.relation(live) != TagRelation::Own)
+    }
+
+    /// Whether one is another's, as its tags say: none of a cluster's is on one that is somebody's own.
+    fn is_foreign(&self, live: &SlbBalancer) -> bool {
+        match self.is_reused(live) {
+            true => reused::mark(&live.tags).is_some(),
+            false => self.relation(live) == TagRelation::Other,
+        }
+    }
+
+    fn desired(&self, service: &LoadBalancer, live: Option<&SlbBalancer>) -> Result<DesiredSlb> {
+        let live = live.map(|it| (it, if self.is_reused(it) { SlbOwner::Another } else { SlbOwner::Service }));
+        DesiredSlb::of(service, &self.names, &self.region, live)
     }
 
     fn update_of<'u>(&'u self, live: &'u SlbBalancer, desired: &'u DesiredSlb) -> SlbUpdate<'u> {
@@ -140,7 +152,7 @@ impl<'a> SlbCall<'a> {
 
     fn mark_kept(&self, live: &SlbBalancer) -> Result<(), AcsRefusal> {
         if live.tag(KEPT).is_none() {
-            balancers::tag(&self.region, &live.id, &[(KEPT, "true")])?;
+            SLB.tag(&self.region, &live.id, &[(KEPT, "true")])?;
         }
         if live.delete_protection == "on" {
             let off = [("DeleteProtection", "off")];
@@ -151,7 +163,7 @@ impl<'a> SlbCall<'a> {
             balancers::change(&self.region, "SetLoadBalancerModificationProtection", &live.id, &none)?;
         }
         if live.tag(VENDOR_NAME).is_some() || live.tag(VENDOR_CLUSTER).is_some() {
-            balancers::untag(&self.region, &live.id, &[VENDOR_NAME, VENDOR_CLUSTER])?;
+            SLB.untag(&self.region, &live.id, &[VENDOR_NAME, VENDOR_CLUSTER])?;
         }
         Ok(())
     }
@@ -165,7 +177,7 @@ impl Backend for SlbCall<'_> {
     }
 
     fn is_id(&self, text: &str) -> bool {
-        crate::settings::dashed_id(text, ID).is_some()
+        crate::settings::dashed_id(reused::bare(text), ID).is_some()
     }
 
     fn pauses(&self) -> Pauses {
@@ -187,6 +199,7 @@ impl Backend for SlbCall<'_> {
     }
 
     fn find(&self, id: &str) -> Result<Option<SlbBalancer>> {
+        let id = reused::bare(id);
         // A list that was read a moment ago costs nothing. What it lacks is asked about alone.
         if self.service.is_listed() {
             let listed = balancers::tagged(&self.region, (CLUSTER_UID, &self.cluster_uid))?;
@@ -194,16 +207,30 @@ impl Backend for SlbCall<'_> {
                 return Ok(Some(listed));
             }
         }
-        Ok(balancers::find(&self.region, id)?)
+        // An id of the other kind is none of this one's.
+        let found = if id.starts_with(ID) { balancers::find(&self.region, id)? } else { None };
+        if found.is_none() && self.is_wanted {
+            reused::check_there(self.service, id)?;
+        }
+        Ok(found)
     }
 
     fn found(&self, live: &SlbBalancer) -> Found {
-        Found::new(&live.id, &live.name, self.relation(live) == TagRelation::Own)
+        let id = if self.is_reused(live) { reused::memo(&live.id) } else { live.id.clone() };
+        Found::new(id, &live.name, self.relation(live) == TagRelation::Own)
+    }
+
+    fn proof(&self, live: &SlbBalancer) -> Result<Result<(), String>> {
+        if live.address_type == "internet" && self.settings.refuses_internet {
+            return Ok(Err(reused::INTERNET.to_owned()));
+        }
+        Ok(reused::proof(self.service, &live.tags, &live.address, self.settings.adopts_by_id))
     }
 
     fn can_create(&self) -> Result<()> {
+        reused::check_none(self.service)?;
         self.allow_internet()?;
-        let desired = self.desired(None)?;
+        let desired = self.desired(self.service, None)?;
         creation::switches(self.service, &self.settings)?;
         if desired.has_instances() { Ok(()) } else { Err(LoadBalancer::without_nodes("")) }
     }
@@ -213,16 +240,19 @@ impl Backend for SlbCall<'_> {
     }
 
     fn update(&self, live: &SlbBalancer) -> Result<Update> {
-        if self.relation(live) == TagRelation::Other {
+        if self.is_foreign(live) {
             return Err(Error::invalid(format_args!(
                 "{} has the tags of another Service, and is not touched",
                 live.title()
             )));
         }
-        let mut desired = self.desired(Some(live))?;
+        let mut desired = self.desired(self.service, Some(live))?;
         let mut warnings = std::mem::take(&mut desired.warnings);
-        let written =
-            attributes::write(self.service, &self.region, live).and_then(|()| self.update_of(live, &desired).write());
+        let attributes = match self.is_reused(live) {
+            true => Ok(()),
+            false => attributes::write(self.service, &self.region, live),
+        };
+        let written = attributes.and_then(|()| self.update_of(live, &desired).write());
         match written {
             Ok(()) => {}
             Err(refusal) if refusal.is_busy() => return Ok(Update::Busy(refusal.error.to_string())),
@@ -249,12 +279,13 @@ impl Backend for SlbCall<'_> {
     }
 
     fn follow_nodes(&self, live: &SlbBalancer) -> Result<Change<()>> {
-        if self.relation(live) == TagRelation::Other {
+        if self.is_foreign(live) {
             return Ok(Change::Done(()));
         }
         // Where an annotation is refused, it is told by that refusal.
-        let chosen = of_machines(self.service, &[]);
-        let Ok(desired) = DesiredSlb::of(&chosen, &self.names, &self.region, Some(live)) else {
+        let own: &[&str] = if self.is_reused(live) { &[GROUPS.name, ALL_WEIGHT.name] } else { &[] };
+        let chosen = of_machines(self.service, own);
+        let Ok(desired) = self.desired(&chosen, Some(live)) else {
             return Ok(Change::Done(()));
         };
         match self.update_of(live, &desired).follow_nodes() {
@@ -265,16 +296,25 @@ impl Backend for SlbCall<'_> {
     }
 
     fn delete(&self, id: &str) -> Result<Removal> {
-        let live = balancers::find(&self.region, id)?;
+        let live = balancers::find(&self.region, reused::bare(id))?;
         if let Some(live) = &live {
-            if self.relation(live) == TagRelation::Other {
+            if self.is_foreign(live) {
                 return Ok(Removal::Foreign(format!("{} has the tags of another Service", live.title())));
             }
             if Annotations::of(self.service).text(PRESERVE.name).is_some() {
-                return Ok(Removal::Protected(format!("annotation {} keeps {}", PRESERVE.name, live.title())));
+                let why = format!("annotation {} keeps {}", PRESERVE.name, live.title());
+                // The protection and the tags of somebody's own stay as they are.
+                return Ok(if self.is_reused(live) { Removal::Foreign(why) } else { Removal::Protected(why) });
             }
         }
-        match self.delete_one(live.as_ref()) {
+        let removed = match &live {
+            Some(live) if self.is_reused(live) => {
+                let desired = DesiredSlb::default();
+                self.update_of(live, &desired).remove_parts().and_then(|()| self.access().remove_all())
+            }
+            live => self.delete_one(live.as_ref()),
+        };
+        match removed {
             Ok(()) => Ok(Removal::Gone),
             Err(refusal) if refusal.is_busy() => Ok(Removal::Busy(refusal.error.to_string())),
             Err(refusal) => Err(refusal.error),

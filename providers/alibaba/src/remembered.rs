@@ -11,7 +11,10 @@ const REST: Duration = Duration::from_secs(5);
 pub(crate) trait MemoWords {
     /// The memo of the load balancer with this one.
     fn memo(&self, id: String) -> String;
+}
 
+/// Apart from the words, so that a module has each of them once.
+impl dyn MemoWords + '_ {
     /// A status whose memo has the words, too.
     fn status(&self, status: LoadBalancerStatus) -> LoadBalancerStatus {
         let memo = status.memo.map(|it| self.memo(it));
@@ -19,7 +22,7 @@ pub(crate) trait MemoWords {
     }
 
     /// The answer of a call about `desired`, with which the host keeps the words also where it is an error. `service` has the bare id.
-    fn with_progress(
+    pub(crate) fn with_progress(
         &self,
         answer: Result<Progress>,
         desired: &LoadBalancer,
@@ -36,7 +39,7 @@ pub(crate) trait MemoWords {
     }
 
     /// The same of a deletion.
-    fn with_deletion(
+    pub(crate) fn with_deletion(
         &self,
         answer: Result<Deletion>,
         unwanted: &LoadBalancer,

@@ -6,7 +6,7 @@ use aerostat_sdk::{Deletion, Error, LoadBalancer, LoadBalancers, Progress, Resul
 
 use crate::load_balancer::annotations::vendor;
 use crate::provider::Alibaba;
-use crate::{load_balancer, network};
+use crate::{kinds, load_balancer, network};
 
 aerostat_sdk::table! {
     /// Those that say which controller serves a Service, and with which kind of load balancer.
@@ -43,8 +43,8 @@ impl LoadBalancers for Alibaba {
                     KIND.name
                 )))
             }
-            (AskedKind::Network, _) => network::ensure(desired),
-            (AskedKind::Classic, _) => load_balancer::ensure(desired),
+            (AskedKind::Network, _) => network::ensure(desired, kinds::ensure_network),
+            (AskedKind::Classic, _) => load_balancer::ensure(desired, kinds::ensure_classic),
         }
     }
 
@@ -53,11 +53,11 @@ impl LoadBalancers for Alibaba {
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
         let is_network = asked(unwanted) == AskedKind::Network;
         let deletion = match live(unwanted).map(|it| it.starts_with(network::ID)) {
-            Some(true) => network::delete(unwanted)?,
-            Some(false) => load_balancer::delete(unwanted)?,
-            None if is_network => network::delete(unwanted)?,
-            None => match network::delete(unwanted)? {
-                Deletion::Done => load_balancer::delete(unwanted)?,
+            Some(true) => network::delete(unwanted, kinds::delete_network)?,
+            Some(false) => load_balancer::delete(unwanted, kinds::delete_classic)?,
+            None if is_network => network::delete(unwanted, kinds::delete_network)?,
+            None => match network::delete(unwanted, kinds::delete_network)? {
+                Deletion::Done => load_balancer::delete(unwanted, kinds::delete_classic)?,
                 other => other,
             },
         };

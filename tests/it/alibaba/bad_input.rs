@@ -29,6 +29,7 @@ async fn annotations_with_refused_values_write_nothing() {
         ("name", "../another"),
         ("network-type", "classic"),
         ("external-ip-type", "ip"),
+        ("id", "lb-1&Action=DeleteLoadBalancer"),
         ("vgroup-port", "rsp-1:80"),
         ("backend-ip-version", "ipv6"),
         ("name", &*name),

@@ -42,45 +42,165 @@ async fn alibaba_019_two_with_the_same_tags_are_not_touched() {
     assert_eq!(rig.writes_since(begun), [""; 0]);
 }
 
-/// A load balancer that somebody else made, with what listens there: it is not served yet, and stays as it is.
+/// A load balancer that somebody else made, with one listener and its group.
+fn by_hand(rig: &Rig, tags: &[(&str, &str)]) -> (String, String) {
+    rig.cloud.with(|world| {
+        let id = world.add_foreign("by-hand", tags);
+        let group = world.put_group(&id, "mine", Vec::new());
+        world.put_listener(json!({
+            "LoadBalancerId": id, "ListenerPort": "80", "ListenerProtocol": "tcp", "VServerGroupId": group,
+            "Description": "mine", "Status": "running",
+        }));
+        (id, group)
+    })
+}
+
+/// All that is there of load balancers and their parts.
+fn standing(rig: &Rig) -> Vec<serde_json::Value> {
+    rig.cloud.with(|world| {
+        let tables = [&world.balancers, &world.listeners, &world.groups];
+        tables.iter().flat_map(|it| it.all()).map(|(_, it)| it.clone()).collect()
+    })
+}
+
+/// A load balancer of one's own gets groups, and listeners on demand; they go with the Service, and it stays as it was.
 ///
 /// Cases: alibaba 20
 #[tokio::test]
-async fn alibaba_020_a_load_balancer_of_ones_own_is_refused_and_stays() {
-    let rig = Rig::start(slow()).await;
+async fn alibaba_020_a_load_balancer_of_ones_own_gets_groups_alone() {
+    let rig = Rig::set(slow(), &[("adoptById", "true")]).await;
+    let (id, _) = by_hand(&rig, &[]);
+    let before = standing(&rig);
     let mut life = Life::new(&rig);
-    life.settle().await;
-    // Neither the mark of a cluster nor one of the vendor's is on it.
-    let id = rig.only();
-    rig.cloud.with(|world| world.balancers.get_mut(&id).unwrap()["Tags"] = json!({ "Tag": [] }));
-    let before = AlibabaCloud::built(rig.cloud.account());
-    let begun = rig.cloud.requests().len();
-    let mut other = Service::new(&rig).named("other", "33333333-9a5e-4a8e-8f0b-1f6d3f6f2a11");
-    for overrides in ["", "true"] {
-        other.set("id", &id);
-        other.set("force-override-listeners", overrides);
-        let refused = other.invalid().await;
-        assert!(refused.contains(&id) && refused.contains("take the annotation away"), "{refused}");
-    }
-    assert_eq!(other.delete().await, Ok(Deletion::Done));
-    assert_eq!(AlibabaCloud::built(rig.cloud.account()), before);
-    assert_eq!(rig.writes_since(begun), [""; 0]);
+    life.service.set("id", &id);
+    assert_eq!(life.settle().await, ["CreateVServerGroup"]);
+    assert_eq!(life.settle().await, [""; 0]);
+    assert!(before.iter().all(|it| standing(&rig).contains(it)), "nothing of it is changed");
+    life.service.desired.nodes.pop();
+    assert_eq!(life.settle().await, ["RemoveVServerGroupBackendServers"]);
+    life.service.gone().await;
+    assert_eq!(standing(&rig), before);
+    // The listener at the Service's port is its own on demand, and goes with it.
+    let mut life = Life::new(&rig);
+    life.service.set("id", &id);
+    life.service.set("force-override-listeners", "true");
+    assert_eq!(life.settle().await, ["CreateVServerGroup", "SetLoadBalancerTCPListenerAttribute"]);
+    assert_eq!(life.settle().await, [""; 0]);
+    life.service.gone().await;
+    assert_eq!(
+        rig.cloud.with(|world| [world.balancers.count(), world.listeners.count(), world.groups.count()]),
+        [1, 0, 1]
+    );
     rig.cloud.assert_valid();
+}
+
+/// Groups of one's own take machines by a weight, and lose these alone.
+///
+/// Cases: alibaba 20
+#[tokio::test]
+async fn alibaba_020_a_group_of_ones_own_takes_machines_by_a_weight() {
+    let rig = Rig::set(slow(), &[("adoptById", "true")]).await;
+    let (id, group) = by_hand(&rig, &[]);
+    let before = standing(&rig);
+    let mut life = Life::new(&rig);
+    life.service.set("id", &id);
+    life.service.set("vgroup-port", &format!("{group}:80"));
+    life.service.set("weight", "60");
+    assert_eq!(life.settle().await, ["AddVServerGroupBackendServers"]);
+    let weights = rig.cloud.with(|world| {
+        let servers = world.groups.get(&group).unwrap()["Servers"].clone();
+        servers.as_array().unwrap().iter().map(|it| it["Weight"].clone()).collect::<Vec<_>>()
+    });
+    assert_eq!(weights, [json!(30), json!(30)]);
+    assert_eq!(AlibabaCloud::built(rig.cloud.account())[0].machines, [1, 2]);
+    assert_eq!(life.settle().await, [""; 0]);
+    life.service.gone().await;
+    assert_eq!(standing(&rig), before);
+    rig.cloud.assert_valid();
+}
+
+/// A Network Load Balancer of one's own, in which the Service has its groups, or its machines in a group that is there.
+///
+/// Cases: alibaba 20
+#[tokio::test]
+async fn alibaba_020_a_network_one_of_ones_own_stays_as_it_is() {
+    let rig = Rig::set(slow(), &[("adoptById", "true")]).await;
+    let (id, group) = rig.cloud.with(|world| {
+        let id = world.put_network_balancer(json!({ "LoadBalancerName": "by-hand" }));
+        let group = world.put_network_group(json!({ "ServerGroupName": "mine", "Protocol": "TCP" }));
+        world.put_network_listener(json!({
+            "LoadBalancerId": id, "ListenerPort": "80", "ListenerProtocol": "TCP", "ServerGroupId": group,
+            "ListenerDescription": "mine", "ListenerStatus": "Running",
+        }));
+        (id, group)
+    });
+    let standing = || -> Vec<serde_json::Value> {
+        rig.cloud.with(|world| {
+            let tables = [&world.network_balancers, &world.network_listeners, &world.network_groups];
+            tables.iter().flat_map(|it| it.all()).map(|(_, it)| it.clone()).collect()
+        })
+    };
+    let before = standing();
+    for (annotation, value, expected) in [
+        ("vgroup-port", format!("{group}:80"), &["AddServersToServerGroup"][..]),
+        ("vgroup-port", String::new(), &["CreateServerGroup", "AddServersToServerGroup"]),
+    ] {
+        let mut life = Life::network(&rig);
+        life.service.remove("zone-maps");
+        life.service.set("id", &id);
+        life.service.set(annotation, &value);
+        assert_eq!(life.settle().await, expected, "{value}");
+        assert_eq!(life.settle().await, [""; 0], "{value}");
+        life.service.gone().await;
+        assert_eq!(standing(), before, "{value}");
+    }
+    rig.cloud.assert_valid();
+}
+
+/// An annotation proves nothing: without the operator's word a load balancer stays as it is, unless the Service's status shows its address.
+///
+/// Cases: alibaba 20
+#[tokio::test]
+async fn alibaba_020_an_id_alone_adopts_no_load_balancer() {
+    let rig = Rig::start(slow()).await;
+    let (id, _) = by_hand(&rig, &[]);
+    let (before, begun) = (standing(&rig), rig.cloud.requests().len());
+    let mut thief = Service::new(&rig).named("thief", "33333333-9a5e-4a8e-8f0b-1f6d3f6f2a11");
+    for overrides in ["", "true"] {
+        thief.set("id", &id);
+        thief.set("force-override-listeners", overrides);
+        let refused = thief.invalid().await;
+        assert!(refused.contains(&id) && refused.contains("adoptById"), "{refused}");
+    }
+    let deleted = thief.ask_to_delete().await;
+    assert_eq!(deleted.answer, Ok(Deletion::Done));
+    assert_eq!((standing(&rig), rig.writes_since(begun)), (before, Vec::<String>::new()));
+    let mut life = Life::new(&rig);
+    life.service.set("id", &id);
+    let address = rig.cloud.with(|world| world.balancers.get(&id).unwrap()["Address"].as_str().unwrap().to_owned());
+    life.service.desired.current_ingress = vec![cloud_provider::Ingress { ip: Some(address), ..Default::default() }];
+    assert_eq!(life.settle().await, ["CreateVServerGroup"]);
+    life.service.gone().await;
 }
 
 /// Cases: alibaba 21
 #[tokio::test]
 async fn alibaba_021_the_load_balancer_of_the_api_server_stands() {
-    let rig = Rig::instant().await;
+    let rig = Rig::set(Options::instant(), &[("adoptById", "true")]).await;
     let id = rig.cloud.with(|world| world.add_foreign("ManagedK8SSlbIntranet", &[("ack.aliyun.com", CLUSTER)]));
     let before = AlibabaCloud::built(rig.cloud.account());
     let begun = rig.cloud.requests().len();
     let mut thief = Service::new(&rig);
     thief.set("id", &id);
     let refused = thief.invalid().await;
-    assert!(refused.contains(&id) && refused.contains("is not touched"), "{refused}");
-    assert_eq!(thief.delete().await, Ok(Deletion::Done));
+    assert!(
+        refused.contains(&id) && refused.contains("ack.aliyun.com") && refused.contains("is not touched"),
+        "{refused}"
+    );
+    assert_eq!(thief.ask_to_delete().await.answer, Ok(Deletion::Done));
+    assert_eq!(rig.writes_since(begun), [""; 0]);
     // By its name, neither.
+    let begun = rig.cloud.requests().len();
     let mut by_name = Service::new(&rig).named("by-name", "22222222-9a5e-4a8e-8f0b-1f6d3f6f2a11");
     by_name.set("name", "ManagedK8SSlbIntranet");
     by_name.served_with().await;

@@ -20,7 +20,6 @@ const LOCAL: &str =
 const CHECK: &str =
     "the check of Local was written over that of annotations that are gone, and goes back to the cloud's own";
 const READY: &str = "a node that is not ready stays in its groups, as Kubernetes has it: its check decides";
-const REFUSED: &str = "a load balancer that somebody else made is not served";
 const IMMUTABLE: &str =
     "what cannot be changed is a Warning, and everything else is still served: theirs fails as a whole";
 const UNCLEAR: &str = "a creation without an answer is looked for, and told as that";
@@ -33,7 +32,7 @@ const PENDING: &str =
 const ACCOUNT: &str = "a process asks once whose the account is";
 
 /// The table.
-pub const TABLE: [Meant; 43] = [
+pub const TABLE: [Meant; 39] = [
     always("*: cloud/*/tags/aerostat.dev/*: nothing → *", MARK),
     always("*: cloud/routes/*/Description: nothing → *", MARK),
     always("*: services/*/finalizers/*: \"service.k8s.alibaba/*\" → nothing", FINALIZER),
@@ -61,10 +60,6 @@ pub const TABLE: [Meant; 43] = [
     always("clb-port-removed: cloud/classic/web/listeners/*/HealthCheckType: \"http\" → \"tcp\"", CHECK),
     always("clb-port-removed: cloud/classic/web/listeners/*/HealthCheckConnectPort: nothing → \"-520\"", CHECK),
     always("clb-node-not-ready: cloud/classic/web/groups/*/i-bp2:*: nothing → \"ecs weight 100 *\"", READY),
-    always("clb-reused-no-override: services/reuse/ingress: [*] → null", REFUSED),
-    always("clb-reused-no-override: events/EnsuredLoadBalancer: \"Normal\" → nothing", REFUSED),
-    always("clb-reused-no-override: events/SyncLoadBalancerFailed: nothing → \"Warning\"", REFUSED),
-    sometimes("clb-reused-delete: events/SyncLoadBalancerFailed: nothing → \"Warning\"", REFUSED),
     always("clb-address-type-changed: events/LoadBalancerImmutable: nothing → \"Warning\"", IMMUTABLE),
     always("clb-address-type-changed: events/SyncLoadBalancerFailed: \"Warning\" → nothing", IMMUTABLE),
     always("fault-create-done-answer-lost: events/LoadBalancerCreationUnclear: nothing → \"Warning\"", UNCLEAR),

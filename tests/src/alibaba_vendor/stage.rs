@@ -25,8 +25,6 @@ use super::story::{AliChange, AliChapter, AliScope, AliStep, CLASSIC, NETWORK, a
 
 /// Once a step is over, nothing is asked for longer than it takes to come back to a Service, or to a route after two seconds.
 const LIMITS: StepLimits = StepLimits { quiet: Duration::from_millis(2_500), patience: Duration::from_secs(60) };
-/// Steps that aerostat refuses and theirs does not: a Warning ends them.
-const REFUSED: [&str; 1] = ["clb-reused-no-override"];
 /// Steps in which the table means all that aerostat does: a write ends them.
 const WRITES: [&str; 2] = ["clb-local", "clb-cluster-again"];
 /// The flags of the recordings, and those with which the route of one of few nodes may be deleted that is as young as the test.
@@ -76,7 +74,9 @@ impl AliStage {
             world.put_access_list("acl-1", json!({}));
             world.add_foreign(BY_HAND, &[]);
         });
+        // As theirs does, the load balancer of a person is taken by its id alone.
         let setup = alibaba::setup(&cluster, &cloud).flags(&FLAGS).flags(&operator::NODES_GO_AT_ONCE);
+        let setup = setup.edit(|config| config["provider"]["settings"]["adoptById"] = json!("true"));
         Self { cluster, cloud, setup, process: Mutex::default(), known: std::sync::Mutex::default() }
     }
 
@@ -212,13 +212,6 @@ impl AliStage {
         self.prepare(step).await;
         let (begun, told) = (self.cloud.requests().len(), SeenEvents::until_now(&self.cluster).await);
         self.change(step).await;
-        if REFUSED.contains(&&*step.name) {
-            wait::until("a Warning", async || {
-                let events = SeenEvents::until_now(&self.cluster).await.since(&told);
-                events[step.subject].to_string().contains("Warning").then_some(())
-            })
-            .await;
-        }
         if WRITES.contains(&&*step.name) {
             wait::until("a write", async || (self.asked(scope, begun).writes() > 0).then_some(())).await;
         }

@@ -4,7 +4,7 @@ use aerostat_sdk::backend::{Creation, Found};
 use serde_json::{Value, json};
 
 use super::errors::AcsRefusal;
-use super::fields::{items, numbered, text, wrapped_tags};
+use super::fields::{borrowed, items, tag_list, text, wrapped_tags};
 use super::product::SLB;
 
 /// Entries in one request: the most that the API takes.
@@ -74,9 +74,9 @@ pub(crate) fn ranges(region: &str, id: &str) -> Result<Vec<String>, AcsRefusal> 
 ///
 /// That it was certainly not made.
 pub(crate) fn create(region: &str, name: &str, tags: &[(&str, &str)]) -> Result<Creation, AcsRefusal> {
-    let tags = numbered("Tag", tags.iter().map(|(key, value)| [("Key", *key), ("Value", *value)]));
+    let tags = tag_list(tags);
     let mut pairs = vec![("AclName", name), ("AddressIPVersion", "ipv4")];
-    pairs.extend(tags.iter().map(|(name, value)| (name.as_str(), *value)));
+    pairs.extend(borrowed(&tags));
     SLB.create("CreateAccessControlList", region, &pairs, |made| {
         Some(Found::new(Some(text(made, "AclId")).filter(|it| !it.is_empty())?, name, true))
     })

@@ -60,6 +60,36 @@ fn tags_in(tags: &[Value]) -> Vec<(String, String)> {
     tags.iter().map(|it| (either(it, "TagKey", "Key"), either(it, "TagValue", "Value"))).collect()
 }
 
+/// The pairs of a list of texts: `JobIds.1`, `JobIds.2`.
+#[inline(never)]
+pub(crate) fn counted<'v>(list: &str, values: &[&'v str]) -> Vec<(String, &'v str)> {
+    (1..).zip(values).map(|(number, value): (usize, _)| (format!("{list}.{number}"), *value)).collect()
+}
+
+/// The texts that are not among others.
+#[inline(never)]
+pub(crate) fn without(all: &[String], others: &[String]) -> Vec<String> {
+    all.iter().filter(|it| !others.contains(it)).cloned().collect()
+}
+
+/// The pairs of tags: `Tag.1.Key`, `Tag.1.Value`, `Tag.2.Key`.
+#[inline(never)]
+pub(crate) fn tag_list<'t>(tags: &[(&'t str, &'t str)]) -> Vec<(String, &'t str)> {
+    numbered("Tag", tags.iter().map(|(key, value)| [("Key", *key), ("Value", *value)]))
+}
+
+/// Pairs as a request takes them.
+#[inline(never)]
+pub(crate) fn borrowed<'p>(pairs: &'p [(String, &'p str)]) -> Vec<(&'p str, &'p str)> {
+    pairs.iter().map(|(name, value)| (name.as_str(), *value)).collect()
+}
+
+/// The same of pairs that own their values.
+#[inline(never)]
+pub(crate) fn borrowed_words(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
+    pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+}
+
 /// The pairs of a list's items: `Tag.1.Key`, `Tag.1.Value`, `Tag.2.Key`.
 pub(crate) fn numbered<'n, V>(
     list: &str,

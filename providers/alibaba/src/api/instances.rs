@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::PAGE;
 use super::fields::{items, text, texts};
-use super::product::ECS;
+use super::product::{ECS, by_tokens};
 
 const ACTION: &str = "DescribeInstances";
 /// The code of an answer to what was only tried: all rights are there.
@@ -110,9 +110,11 @@ pub(crate) fn page(region: &str, vpc: &str, cursor: Option<&str>, size: u32) -> 
 
 /// All instances for which the API is asked with these parameters.
 fn all(region: &str, pairs: &[(&str, &str)]) -> Result<Vec<EcsInstance>> {
-    let found = aerostat_sdk::pages(None::<String>, |cursor| {
-        let listed = asked(region, pairs, cursor.as_deref(), PAGE)?;
-        Ok((listed.instances, listed.next.map(Some)))
+    let mut found = Vec::new();
+    by_tokens(&mut |cursor| {
+        let listed = asked(region, pairs, cursor, PAGE)?;
+        found.extend(listed.instances);
+        Ok(listed.next)
     })?;
     if found.is_empty() {
         may_see(region, "")?;

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::PAGE;
 use super::errors::AcsRefusal;
-use super::fields::{items, text};
-use super::product::ECS;
+use super::fields::{borrowed, counted, items, text};
+use super::product::{ECS, by_tokens};
 
 const ACTION: &str = "DescribeNetworkInterfaces";
 /// Interfaces of a page where they are not asked for by their ids: the most that the API takes.
@@ -26,19 +26,19 @@ pub(crate) struct PrimaryInterface {
 ///
 /// Whatever the API answered.
 pub(crate) fn primary(region: &str, vpc: &str) -> Result<Vec<PrimaryInterface>> {
-    aerostat_sdk::pages(None::<String>, |cursor| {
+    let mut all = Vec::new();
+    by_tokens(&mut |cursor| {
         let pairs = [("Type", "Primary"), ("VpcId", vpc)];
-        let (shown, next) = ECS.page(ACTION, region, &pairs, cursor.as_deref(), WIDE_PAGE)?;
+        let (shown, next) = ECS.page(ACTION, region, &pairs, cursor, WIDE_PAGE)?;
         let interface = |own: &Value| PrimaryInterface {
             id: text(own, "NetworkInterfaceId"),
             instance: text(own, "InstanceId"),
             is_checking: own["SourceDestCheck"] == true,
         };
-        Ok((
-            items(&shown, "NetworkInterfaceSets", "NetworkInterfaceSet").iter().map(interface).collect(),
-            next.map(Some),
-        ))
-    })
+        all.extend(items(&shown, "NetworkInterfaceSets", "NetworkInterfaceSet").iter().map(interface));
+        Ok(next)
+    })?;
+    Ok(all)
 }
 
 /// The interfaces among these, at most [`PAGE`], that drop packets of other addresses than their own.
@@ -47,9 +47,8 @@ pub(crate) fn primary(region: &str, vpc: &str) -> Result<Vec<PrimaryInterface>> 
 ///
 /// Whatever the API answered.
 pub(crate) fn checking(region: &str, ids: &[&str]) -> Result<Vec<String>> {
-    let names: Vec<String> = (1..=ids.len()).map(|number| format!("NetworkInterfaceId.{number}")).collect();
-    let size = PAGE.to_string();
-    let mut pairs: Vec<(&str, &str)> = names.iter().map(String::as_str).zip(ids.iter().copied()).collect();
+    let (ids, size) = (counted("NetworkInterfaceId", ids), PAGE.to_string());
+    let mut pairs = borrowed(&ids);
     pairs.push(("MaxResults", &size));
     let shown = ECS.call(ACTION, region, &pairs)?;
     let found = items(&shown, "NetworkInterfaceSets", "NetworkInterfaceSet");

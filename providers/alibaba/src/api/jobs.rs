@@ -1,9 +1,7 @@
 //! Jobs: what the API of Network Load Balancers does after it has answered.
 
-use aerostat_sdk::SortedMap;
-
 use super::errors::AcsRefusal;
-use super::fields::text;
+use super::fields::{borrowed, counted, text};
 use super::product::NLB;
 
 /// Jobs in one question: the most that the API takes.
@@ -18,19 +16,17 @@ pub(crate) enum JobState {
 }
 
 /// The states of jobs, by their ids. A job of which the cloud says nothing is not among them.
-pub(crate) fn states(region: &str, ids: &[&str]) -> Result<SortedMap<String, JobState>, AcsRefusal> {
-    let mut states = SortedMap::new();
+pub(crate) fn states(region: &str, ids: &[&str]) -> Result<Vec<(String, JobState)>, AcsRefusal> {
+    let mut states = Vec::new();
     for part in ids.chunks(BATCH) {
-        let names: Vec<String> = (1..=part.len()).map(|it| format!("JobIds.{it}")).collect();
-        let pairs: Vec<(&str, &str)> = names.iter().map(String::as_str).zip(part.iter().copied()).collect();
-        let shown = NLB.call("ListAsynJobs", region, &pairs)?;
+        let shown = NLB.call("ListAsynJobs", region, &borrowed(&counted("JobIds", part)))?;
         for job in shown["Jobs"].as_array().map(Vec::as_slice).unwrap_or_default() {
             let state = match &*text(job, "Status") {
                 "Succeeded" => JobState::Succeeded,
                 "Failed" => JobState::Failed,
                 _ => JobState::Processing,
             };
-            states.insert(text(job, "Id"), state);
+            states.push((text(job, "Id"), state));
         }
     }
     Ok(states)

@@ -135,22 +135,3 @@ pub(crate) fn delete(region: &str, id: &str) -> Result<(), AcsRefusal> {
         done => done,
     }
 }
-
-/// Gives one these tags.
-pub(crate) fn tag(region: &str, id: &str, tags: &[(&str, &str)]) -> Result<(), AcsRefusal> {
-    let mut pairs = vec![("ResourceType".to_owned(), "instance"), ("ResourceId.1".to_owned(), id)];
-    for ((key, value), number) in tags.iter().zip(1_usize..) {
-        pairs.push((format!("Tag.{number}.Key"), key));
-        pairs.push((format!("Tag.{number}.Value"), value));
-    }
-    let pairs: Vec<(&str, &str)> = pairs.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-    SLB.call("TagResources", region, &pairs).map(drop)
-}
-
-/// Takes tags with these keys from one.
-pub(crate) fn untag(region: &str, id: &str, keys: &[&str]) -> Result<(), AcsRefusal> {
-    let names: Vec<String> = (1..=keys.len()).map(|number| format!("TagKey.{number}")).collect();
-    let mut pairs = vec![("ResourceType", "instance"), ("ResourceId.1", id)];
-    pairs.extend(names.iter().map(String::as_str).zip(keys.iter().copied()));
-    SLB.call("UntagResources", region, &pairs).map(drop)
-}

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::errors::AcsRefusal;
-use super::fields::{list, numbered, tags, text};
+use super::fields::{borrowed, counted, list, numbered, tags, text};
 use super::network_load_balancers::tag_pairs;
 use super::product::NLB;
 
@@ -43,6 +43,11 @@ impl NlbGroup {
             tags: tags(shown),
             shown: shown.clone(),
         })
+    }
+
+    /// Whether a listener of this load balancer sends to it.
+    pub(crate) fn is_of(&self, balancer: &str) -> bool {
+        list(&self.shown, "RelatedLoadBalancerIds").iter().any(|it| *it == *balancer)
     }
 
     /// The value of a parameter, as requests write it; `None` where it is not shown.
@@ -110,7 +115,16 @@ pub(crate) fn page(
 
 /// All groups with this tag.
 pub(crate) fn tagged(region: &str, tag: (&str, &str)) -> Result<Vec<NlbGroup>, AcsRefusal> {
-    let found = NLB.all("ListServerGroups", region, &tag_pairs(tag), "ServerGroups", PAGE)?;
+    all(region, &tag_pairs(tag))
+}
+
+/// The groups among those with these ids.
+pub(crate) fn by_ids(region: &str, ids: &[&str]) -> Result<Vec<NlbGroup>, AcsRefusal> {
+    all(region, &borrowed(&counted("ServerGroupIds", ids)))
+}
+
+fn all(region: &str, pairs: &[(&str, &str)]) -> Result<Vec<NlbGroup>, AcsRefusal> {
+    let found = NLB.all("ListServerGroups", region, pairs, "ServerGroups", PAGE)?;
     Ok(found.iter().filter_map(NlbGroup::from_fields).collect())
 }
 

@@ -4,7 +4,7 @@ use aerostat_sdk::backend::{Creation, Found};
 use serde_json::Value;
 
 use super::errors::AcsRefusal;
-use super::fields::{list, numbered, tags, text, words};
+use super::fields::{list, tags, text, words};
 use super::product::NLB;
 
 /// Load balancers of a page: the most that the API takes.
@@ -129,20 +129,4 @@ pub(crate) fn create(region: &str, pairs: &[(&str, &str)]) -> Result<Creation, A
         let id = [text(made, "LoadbalancerId"), text(made, "LoadBalancerId")].into_iter().find(|it| !it.is_empty())?;
         Some(Found::new(id, "", true))
     })
-}
-
-/// Gives one of these, by its kind (`loadbalancer`) and its id, these tags.
-pub(crate) fn tag(region: &str, kind: &str, id: &str, tags: &[(&str, &str)]) -> Result<(), AcsRefusal> {
-    let tags = numbered("Tag", tags.iter().map(|(key, value)| [("Key", *key), ("Value", *value)]));
-    let mut pairs = vec![("ResourceType", kind), ("ResourceId.1", id)];
-    pairs.extend(tags.iter().map(|(name, value)| (name.as_str(), *value)));
-    NLB.call("TagResources", region, &pairs).map(drop)
-}
-
-/// Takes tags with these keys from a load balancer.
-pub(crate) fn untag(region: &str, id: &str, keys: &[&str]) -> Result<(), AcsRefusal> {
-    let names: Vec<String> = (1..=keys.len()).map(|number| format!("TagKey.{number}")).collect();
-    let mut pairs = vec![("ResourceType", "loadbalancer"), ("ResourceId.1", id)];
-    pairs.extend(names.iter().map(String::as_str).zip(keys.iter().copied()));
-    NLB.call("UntagResources", region, &pairs).map(drop)
 }

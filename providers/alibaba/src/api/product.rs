@@ -1,11 +1,12 @@
 //! One of Alibaba Cloud's products: an API with one path, whose requests say in a header what they do.
 
+use aerostat_sdk::Error;
 use aerostat_sdk::backend::{Creation, Found, gave_up};
 use aerostat_sdk::http::{self, Attempt, Request, Response};
 use serde_json::Value;
 
 use super::errors::{self, AcsRefusal, AskedAction};
-use super::fields::{list, text};
+use super::fields::{borrowed, counted, list, tag_list, text};
 
 /// The most pairs that the host sends in a query.
 const QUERY_PAIRS: usize = 64;
@@ -39,6 +40,27 @@ impl AcsProduct {
     /// The action of RAM for an action of the API.
     pub(crate) fn ram_action(self, action: &str) -> String {
         format!("{}:{action}", self.endpoint)
+    }
+
+    /// The word for a load balancer in requests about tags.
+    fn kind(self) -> &'static str {
+        if self.has_forms { "loadbalancer" } else { "instance" }
+    }
+
+    /// Gives a load balancer these tags.
+    pub(crate) fn tag(self, region: &str, id: &str, tags: &[(&str, &str)]) -> Result<(), AcsRefusal> {
+        let tags = tag_list(tags);
+        let mut pairs = vec![("ResourceType", self.kind()), ("ResourceId.1", id)];
+        pairs.extend(borrowed(&tags));
+        self.call("TagResources", region, &pairs).map(drop)
+    }
+
+    /// Takes tags with these keys from a load balancer.
+    pub(crate) fn untag(self, region: &str, id: &str, keys: &[&str]) -> Result<(), AcsRefusal> {
+        let keys = counted("TagKey", keys);
+        let mut pairs = vec![("ResourceType", self.kind()), ("ResourceId.1", id)];
+        pairs.extend(borrowed(&keys));
+        self.call("UntagResources", region, &pairs).map(drop)
     }
 
     /// Sends a request for this action with these parameters beside the region, and reads the answer. Long ones go into the form, where
@@ -100,10 +122,13 @@ impl AcsProduct {
         field: &str,
         size: u32,
     ) -> Result<Vec<Value>, AcsRefusal> {
-        Ok(aerostat_sdk::pages(None::<String>, |cursor| {
-            let (shown, next) = self.page(action, region, pairs, cursor.as_deref(), size)?;
-            Ok((list(&shown, field).to_vec(), next.map(Some)))
-        })?)
+        let mut all = Vec::new();
+        by_tokens(&mut |cursor| {
+            let (shown, next) = self.page(action, region, pairs, cursor, size)?;
+            all.extend(list(&shown, field).iter().cloned());
+            Ok(next)
+        })?;
+        Ok(all)
     }
 
     fn request(self, action: &str, region: &str, pairs: &[(&str, &str)]) -> Request {
@@ -124,6 +149,18 @@ impl AcsProduct {
         }
         serde_json::from_slice(response.body()).map_err(|why| errors::unreadable(asked, &why))
     }
+}
+
+/// A page's request: takes the token of the page before, and answers the next one.
+pub(crate) type AcsPage<'p> = dyn FnMut(Option<&str>) -> Result<Option<String>, Error> + 'p;
+
+/// Asks for page after page: each answers the token with which the next one is asked for. A module has the loop once.
+///
+/// # Errors
+///
+/// Those of `page`, and that a page leads to itself.
+pub(crate) fn by_tokens(page: &mut AcsPage<'_>) -> Result<(), Error> {
+    aerostat_sdk::pages(None::<String>, |cursor| Ok((Vec::<()>::new(), page(cursor.as_deref())?.map(Some)))).map(drop)
 }
 
 /// Whether a query has room for these.

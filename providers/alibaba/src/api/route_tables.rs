@@ -4,8 +4,8 @@ use aerostat_sdk::Result;
 use serde_json::Value;
 
 use super::errors::AcsRefusal;
-use super::fields::{items, text};
-use super::product::VPC;
+use super::fields::{borrowed, items, text};
+use super::product::{VPC, by_tokens};
 
 /// Entries in one request to change them: the most that the API takes.
 pub(crate) const BATCH: usize = 50;
@@ -117,10 +117,13 @@ pub(crate) fn page(
 ///
 /// As [`page`].
 pub(crate) fn all(region: &str, table: &str) -> Result<Vec<VpcRoute>> {
-    aerostat_sdk::pages(None::<String>, |cursor| {
-        let (routes, next) = page(region, table, cursor.as_deref(), PAGE)?;
-        Ok((routes, next.map(Some)))
-    })
+    let mut all = Vec::new();
+    by_tokens(&mut |cursor| {
+        let (routes, next) = page(region, table, cursor, PAGE)?;
+        all.extend(routes);
+        Ok(next)
+    })?;
+    Ok(all)
 }
 
 /// Makes entries, at most [`BATCH`]. The answers come in their order.
@@ -160,8 +163,7 @@ fn send(
     fields: &[(String, &str)],
     entries: &[(&str, &str)],
 ) -> Result<Vec<EntryAnswer>, AcsRefusal> {
-    let pairs: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-    let shown = VPC.call(action, region, &pairs)?;
+    let shown = VPC.call(action, region, &borrowed(fields))?;
     let refused = shown["FailedRouteEntries"].as_array().map(Vec::as_slice).unwrap_or_default();
     let is_named = |shown: &Value, id: &str, destination: &str| match text(shown, "RouteEntryId") {
         told if told.is_empty() || id.is_empty() => text(shown, "DstCidrBlock") == destination,

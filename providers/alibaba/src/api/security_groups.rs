@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::errors::AcsRefusal;
-use super::fields::{items, numbered, text, wrapped_tags};
+use super::fields::{borrowed_words, items, numbered, text, wrapped_tags};
 use super::network_load_balancers::tag_pairs;
-use super::product::ECS;
+use super::product::{ECS, by_tokens};
 
 /// Groups of a page, and rules in one request: the most that the API takes.
 pub(crate) const PAGE: u32 = 100;
@@ -64,20 +64,25 @@ pub(crate) fn page(
 
 /// All groups with this tag.
 pub(crate) fn tagged(region: &str, tag: (&str, &str)) -> Result<Vec<EcsGroup>, AcsRefusal> {
-    Ok(aerostat_sdk::pages(None::<String>, |cursor| {
-        let (found, next) = page(region, tag, cursor.as_deref(), PAGE)?;
-        Ok((found, next.map(Some)))
-    })?)
+    let mut all = Vec::new();
+    by_tokens(&mut |cursor| {
+        let (found, next) = page(region, tag, cursor, PAGE)?;
+        all.extend(found);
+        Ok(next)
+    })?;
+    Ok(all)
 }
 
 /// The rules of a group about who comes in.
 pub(crate) fn rules(region: &str, group: &str) -> Result<Vec<EcsRule>, AcsRefusal> {
     let pairs = [("SecurityGroupId", group), ("Direction", "ingress")];
-    Ok(aerostat_sdk::pages(None::<String>, |cursor| {
-        let (shown, next) = ECS.page("DescribeSecurityGroupAttribute", region, &pairs, cursor.as_deref(), RULES)?;
-        let rules = items(&shown, "Permissions", "Permission").iter().filter_map(EcsRule::from_fields);
-        Ok((rules.collect::<Vec<_>>(), next.map(Some)))
-    })?)
+    let mut all = Vec::new();
+    by_tokens(&mut |cursor| {
+        let (shown, next) = ECS.page("DescribeSecurityGroupAttribute", region, &pairs, cursor, RULES)?;
+        all.extend(items(&shown, "Permissions", "Permission").iter().filter_map(EcsRule::from_fields));
+        Ok(next)
+    })?;
+    Ok(all)
 }
 
 /// Makes a group. Answers its id.
@@ -106,7 +111,7 @@ pub(crate) fn change(
         };
         let rules = numbered("Permissions", part.iter().map(rule));
         let mut pairs = vec![("SecurityGroupId", group)];
-        pairs.extend(rules.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        pairs.extend(borrowed_words(&rules));
         ECS.call(action, region, &pairs)?;
     }
     Ok(())

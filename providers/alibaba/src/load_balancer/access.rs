@@ -9,6 +9,7 @@ use super::announced::AccessMemo;
 use super::marks::{CLUSTER_UID, SERVICE_UID};
 use crate::api::AcsRefusal;
 use crate::api::access_lists::{self as lists, SlbAccessList};
+use crate::api::fields::without;
 
 /// The lists of one Service.
 pub(super) struct ServiceAccess<'a> {
@@ -59,9 +60,6 @@ impl ServiceAccess<'_> {
         let (id, live) = match all.first() {
             Some(id) => (id.clone(), lists::ranges(self.region, id)?),
             None => (self.make()?, Vec::new()),
-        };
-        let without = |all: &[String], others: &[String]| -> Vec<String> {
-            all.iter().filter(|it| !others.contains(it)).cloned().collect()
         };
         lists::change(self.region, &id, "AddAccessControlListEntry", &without(ranges, &live))?;
         lists::change(self.region, &id, "RemoveAccessControlListEntry", &without(&live, ranges))?;

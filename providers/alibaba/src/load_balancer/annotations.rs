@@ -1,7 +1,7 @@
 //! The table of annotations: its rows read, refuse and describe them. Those with the older beginning count where the newer is not written.
 
 use aerostat_sdk::LoadBalancer;
-use aerostat_sdk::form::{AnyCase, Custom, Form as _, Integer, List, OneOf, Text};
+use aerostat_sdk::form::{AnyCase, Bool, Custom, Form as _, Integer, List, OneOf, Text};
 
 use crate::api::listeners::SlbProtocol;
 
@@ -27,7 +27,15 @@ aerostat_sdk::table! {
         "Whether it is reached from the internet, or from the VPC alone. That of a Classic one cannot be changed later.").default("internet");
     NAME: Custom<String> = (vendor!("name"), Custom { allowed: "a name of 1 to 80 letters, digits, dashes, slashes, dots and underscores", parse: name },
         "Its name; that of a Network Load Balancer has up to 128.").otherwise("a and the Service's UID without dashes");
-    ID: Text = (vendor!("id"), Text("the id of a load balancer"), "A load balancer of one's own. It is not served yet, and refused.");
+    ID: Custom<String> = (vendor!("id"), Custom { allowed: "the id of a load balancer such as lb-bp1abc", parse: own_id },
+        "A load balancer of one's own, in which the Service has its groups of machines. It stays, with everything in it that somebody else made. It needs setting adoptById, or its address in the Service's status.");
+    GROUPS: List<Custom<(String, u16)>> = (vendor!("vgroup-port"),
+        List { of: Custom { allowed: "the id of a group such as rsp-bp1abc, a colon and a port", parse: own_group }, what: "ids of groups and ports", example: "rsp-bp1abc:80,rsp-bp2def:443" },
+        "Groups in the load balancer of annotation id that take the machines of ports in place of the Service's own. They stay, with the machines that somebody else put there.");
+    OVERRIDES: Bool = (vendor!("force-override-listeners"), Bool, "Whether the load balancer of annotation id gets listeners for the Service's ports, in place of others there.")
+        .default("false");
+    ALL_WEIGHT: Integer = (vendor!("weight"), Integer::between(0, 100), "The weight of all nodes together in the groups of annotation vgroup-port: each has its part of it, at least 1 unless it is 0.")
+        .otherwise("that of default-weight, each");
     SWITCH: Custom<String> = (vendor!("vswitch-id"), Custom { allowed: "the id of a vSwitch such as vsw-bp1abc", parse: switch },
         "The vSwitch that one of the address type intranet is in.").otherwise("one of setting vswitches").only_at_creation();
     ADDRESS: Custom<String> = (vendor!("ip"), Custom::ipv4("an IPv4 address"), "The address of one of the address type intranet.")
@@ -155,6 +163,18 @@ pub(crate) fn name_of(text: &str, most: usize) -> Option<String> {
     let is_part = |it: char| it.is_alphanumeric() || "-/._".contains(it);
     let starts = text.starts_with(char::is_alphanumeric);
     (starts && text.chars().all(is_part) && text.chars().count() <= most).then(|| text.to_owned())
+}
+
+/// The id of a load balancer of either kind.
+fn own_id(text: &str) -> Option<String> {
+    ["lb-", "nlb-"].iter().find_map(|it| crate::settings::dashed_id(text, it))
+}
+
+/// A group of a load balancer of either kind, and a port.
+fn own_group(text: &str) -> Option<(String, u16)> {
+    let (id, number) = text.split_once(':')?;
+    let id = ["rsp-", "sgp-"].iter().find_map(|it| crate::settings::dashed_id(id.trim(), it));
+    Some((id?, port(number)?))
 }
 
 fn switch(text: &str) -> Option<String> {

@@ -4,8 +4,9 @@ use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::{Error, LoadBalancer};
 
 use super::annotations as rows;
-use crate::api::AcsRefusal;
+use crate::api::fields::borrowed_words;
 use crate::api::load_balancers::{self as balancers, SlbBalancer};
+use crate::api::{AcsRefusal, SLB};
 
 /// Writes what differs from the annotations.
 pub(super) fn write(service: &LoadBalancer, region: &str, live: &SlbBalancer) -> Result<(), AcsRefusal> {
@@ -29,10 +30,20 @@ pub(super) fn write(service: &LoadBalancer, region: &str, live: &SlbBalancer) ->
     if live.address_type != "intranet" {
         write_charge(annotations, live, write)?;
     }
-    let tags = annotations.read(&rows::TAGS)?.unwrap_or_default();
-    let missing = tags.iter().filter(|(key, value)| live.tag(key) != Some(value));
-    let missing: Vec<(&str, &str)> = missing.map(|(key, value)| (key.as_str(), value.as_str())).collect();
-    if missing.is_empty() { Ok(()) } else { balancers::tag(region, &live.id, &missing) }
+    match missing_tags(annotations, &live.tags)? {
+        missing if missing.is_empty() => Ok(()),
+        missing => SLB.tag(region, &live.id, &borrowed_words(&missing)),
+    }
+}
+
+/// The tags of an annotation that something with these does not have.
+pub(crate) fn missing_tags(
+    annotations: Annotations<'_>,
+    live: &[(String, String)],
+) -> Result<Vec<(String, String)>, Error> {
+    let mut tags = annotations.read(&rows::TAGS)?.unwrap_or_default();
+    tags.retain(|it| !live.contains(it));
+    Ok(tags)
 }
 
 /// Why others cannot change it in the console, as the vendor's controller says it.

@@ -7,11 +7,30 @@ use aerostat_sdk::{Error, LoadBalancer, Result};
 use super::annotations as rows;
 use super::attributes::REASON;
 use super::marks::{CLUSTER_UID, SERVICE_UID, VENDOR_CLUSTER, VENDOR_NAME};
+use super::words::{ParameterRow, RequestWords};
+use crate::api::fields::{borrowed, borrowed_words, tag_list};
 use crate::api::load_balancers as balancers;
 use crate::settings::balancers::{SWITCHES, SlbSettings};
 
 /// The code of a vSwitch without an address.
 const FULL: &str = "VSwitchAvailableIpNotExist";
+
+/// Parameters of a new one that annotations say, beside its tags and its vSwitch.
+const PARAMETERS: [(&dyn ParameterRow, &str); 13] = [
+    (&rows::ADDRESS_TYPE, "AddressType"),
+    (&rows::DELETE_PROTECTION, "DeleteProtection"),
+    (&rows::INSTANCE_CHARGE, "InstanceChargeType"),
+    (&rows::NAME, "LoadBalancerName"),
+    (&rows::MODIFICATION_PROTECTION, "ModificationProtectionStatus"),
+    (&rows::SPEC, "LoadBalancerSpec"),
+    (&rows::CHARGE, "InternetChargeType"),
+    (&rows::BANDWIDTH, "Bandwidth"),
+    (&rows::RESOURCE_GROUP, "ResourceGroupId"),
+    (&rows::IP_VERSION, "AddressIPVersion"),
+    (&rows::PRIMARY_ZONE, "MasterZoneId"),
+    (&rows::OTHER_ZONE, "SlaveZoneId"),
+    (&rows::ADDRESS, "Address"),
+];
 
 /// The vSwitches that a new load balancer may be in, the first one first; none for the internet.
 ///
@@ -45,50 +64,37 @@ pub(super) fn send(
     cluster_uid: &str,
 ) -> Result<Creation> {
     let annotations = Annotations::of(service);
-    let name = annotations.read(&rows::NAME)?.unwrap_or_else(|| service.name.clone());
-    let charge = annotations.read(&rows::INSTANCE_CHARGE)?.unwrap_or("PayByCLCU");
-    let spec = annotations.read(&rows::SPEC)?.filter(|_| charge == "PayBySpec");
-    let spec = spec.or_else(|| (charge == "PayBySpec").then(|| "slb.s1.small".to_owned()));
-    let internet_charge = annotations.read(&rows::CHARGE)?;
-    let bandwidth = annotations.read(&rows::BANDWIDTH)?.filter(|_| internet_charge == Some("paybybandwidth"));
-    let bandwidth = bandwidth.map(|it| it.to_string());
-    let group = annotations.read(&rows::RESOURCE_GROUP)?.or_else(|| settings.resource_group.clone());
-    let version = annotations.read(&rows::IP_VERSION)?;
-    let (zone, other_zone) = (annotations.read(&rows::PRIMARY_ZONE)?, annotations.read(&rows::OTHER_ZONE)?);
-    let address = annotations.read(&rows::ADDRESS)?;
-    let address_type = annotations.get(&rows::ADDRESS_TYPE)?;
-    let protection = annotations.read(&rows::MODIFICATION_PROTECTION)?.unwrap_or("ConsoleProtection");
-    let mut pairs = vec![
-        ("AddressType", address_type),
-        ("DeleteProtection", annotations.read(&rows::DELETE_PROTECTION)?.unwrap_or("on")),
-        ("InstanceChargeType", charge),
-        ("LoadBalancerName", &*name),
-        ("ModificationProtectionStatus", protection),
-    ];
-    if protection == "ConsoleProtection" {
-        pairs.push(("ModificationProtectionReason", REASON));
+    let mut words = RequestWords::read(annotations, &PARAMETERS)?;
+    words.usual("AddressType", "internet");
+    words.usual("DeleteProtection", "on");
+    words.usual("InstanceChargeType", "PayByCLCU");
+    words.usual("LoadBalancerName", &service.name);
+    words.usual("ModificationProtectionStatus", "ConsoleProtection");
+    if words.is("ModificationProtectionStatus", "ConsoleProtection") {
+        words.usual("ModificationProtectionReason", REASON);
     }
-    let chosen = [
-        ("LoadBalancerSpec", spec.as_deref()),
-        ("InternetChargeType", internet_charge.filter(|_| address_type == "internet")),
-        ("Bandwidth", bandwidth.as_deref().filter(|_| address_type == "internet")),
-        ("ResourceGroupId", group.as_deref()),
-        ("AddressIPVersion", version),
-        ("MasterZoneId", zone.as_deref()),
-        ("SlaveZoneId", other_zone.as_deref()),
-        ("Address", address.as_deref().filter(|_| address_type == "intranet")),
-    ];
-    pairs.extend(chosen.into_iter().filter_map(|(name, value)| Some((name, value?))));
+    match words.is("InstanceChargeType", "PayBySpec") {
+        true => words.usual("LoadBalancerSpec", "slb.s1.small"),
+        false => words.without(&["LoadBalancerSpec"]),
+    }
+    if !words.is("InternetChargeType", "paybybandwidth") {
+        words.without(&["Bandwidth"]);
+    }
+    match words.is("AddressType", "internet") {
+        true => words.without(&["Address"]),
+        false => words.without(&["InternetChargeType", "Bandwidth"]),
+    }
+    if let Some(group) = &settings.resource_group {
+        words.usual("ResourceGroupId", group);
+    }
+    let mut pairs = words.pairs();
     let own = annotations.read(&rows::TAGS)?.unwrap_or_default();
     let mut tags = vec![(VENDOR_NAME, &*service.name)];
     tags.extend(settings.cluster_id.as_deref().map(|it| (VENDOR_CLUSTER, it)));
     tags.extend([(CLUSTER_UID, cluster_uid), (SERVICE_UID, &*service.owner.uid)]);
-    tags.extend(own.iter().map(|(key, value)| (key.as_str(), value.as_str())));
-    let numbered = |part: &str| -> Vec<String> { (1..=tags.len()).map(|it| format!("Tag.{it}.{part}")).collect() };
-    let (keys, values) = (numbered("Key"), numbered("Value"));
-    for ((key, value), (name, text)) in keys.iter().zip(&values).zip(&tags) {
-        pairs.extend([(key.as_str(), *name), (value.as_str(), *text)]);
-    }
+    tags.extend(borrowed_words(&own));
+    let tags = tag_list(&tags);
+    pairs.extend(borrowed(&tags));
     let switches = switches(service, settings)?;
     if switches.is_empty() {
         let token = token(service, 0);

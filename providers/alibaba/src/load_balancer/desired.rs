@@ -7,16 +7,27 @@ use aerostat_sdk::{Error, ExternalTrafficPolicy, IpFamily, IpMode, LoadBalancer,
 use super::annotations as rows;
 use super::listening::ListenerParameters;
 use super::names::PartNames;
+use super::reused::{given_groups, ignored_of_owner, part};
 use super::unserved;
 use crate::api::listeners::SlbProtocol;
 use crate::api::load_balancers::SlbBalancer;
 use crate::api::server_groups::SlbServer;
 use crate::machine::{AliMachine, takes_no_traffic};
 
+/// The owner of a load balancer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum SlbOwner {
+    Service,
+    /// Somebody else: the Service has its parts there.
+    Another,
+}
+
 /// A load balancer as the Service asks for it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct DesiredSlb {
     pub(super) ports: Vec<DesiredSlbPort>,
+    /// Whether listeners are the Service's to write: those of somebody's own are only if an annotation says so.
+    pub(super) listens: bool,
     pub(super) is_local: bool,
     pub(super) ignores_weights: bool,
     /// The ranges of clients that come in: none where all of them do.
@@ -26,6 +37,8 @@ pub(super) struct DesiredSlb {
     /// Whether the status shows the elastic address that is bound to it.
     pub(super) is_elastic: bool,
     pub(super) warnings: Warnings,
+    /// The weight of all machines together in groups of somebody's own.
+    all_weight: Option<u32>,
     weight: u32,
     /// The instances of the nodes that take traffic, each once.
     instances: Vec<String>,
@@ -38,8 +51,10 @@ pub(super) struct DesiredSlbPort {
     pub(super) protocol: SlbProtocol,
     pub(super) node_port: u16,
     pub(super) description: String,
-    /// The name of its group.
+    /// The name of its group, and the description of the machines in it.
     pub(super) group: String,
+    /// The id of a group of somebody's own in its place.
+    pub(super) given: Option<String>,
     pub(super) parameters: ListenerParameters,
     /// The port that clients are sent to.
     pub(super) forward: Option<u16>,
@@ -55,23 +70,35 @@ impl DesiredSlb {
         service: &LoadBalancer,
         names: &PartNames,
         region: &str,
-        live: Option<&SlbBalancer>,
+        live: Option<(&SlbBalancer, SlbOwner)>,
     ) -> Result<Self> {
         let annotations = Annotations::of(service);
         unserved::check(annotations)?;
+        let is_reused = live.is_some_and(|(_, owner)| owner == SlbOwner::Another);
+        let listens = !is_reused || annotations.get(&rows::OVERRIDES)?;
         let mut warnings = Warnings::default();
-        let ports = ports(service, annotations, names)?;
+        let mut ports = ports(service, annotations, names)?;
+        let numbers: Vec<(u16, u16)> = ports.iter().map(|it| (it.port, it.node_port)).collect();
+        for (id, number) in given_groups(annotations, is_reused, &numbers)? {
+            ports.iter_mut().filter(|it| it.port == number).for_each(|it| it.given = Some(id.clone()));
+        }
         let is_local = matches!(service.external_traffic_policy, ExternalTrafficPolicy::Local(_));
-        warn(service, annotations, live, &ports, &mut warnings)?;
+        let mut ignored = ignored_of_owner(service, is_reused, listens, &ATTRIBUTES);
+        warn(service, annotations, live.map(|(live, _)| live), &ports, &mut ignored, &mut warnings)?;
+        if !ignored.is_empty() {
+            warnings.add("ServiceFieldsIgnored", format_args!("this has no effect here: {}", ignored.join("; ")));
+        }
         let instances = instances(&service.nodes, region, &mut warnings);
         Ok(Self {
             ports,
+            listens,
             is_local,
             ignores_weights: annotations.get(&rows::IGNORE_WEIGHTS)?,
-            ranges: ranges(service, annotations)?,
+            ranges: if listens { ranges(service, annotations)? } else { Vec::new() },
             domains: domains(annotations)?,
             is_elastic: annotations.read(&rows::EXTERNAL_ADDRESS)?.is_some(),
             warnings,
+            all_weight: if is_reused { annotations.read(&rows::ALL_WEIGHT)? } else { None },
             weight: annotations.get(&rows::WEIGHT)?,
             instances,
         })
@@ -91,24 +118,58 @@ impl DesiredSlb {
         !self.instances.is_empty()
     }
 
-    /// The machines of a group.
-    pub(super) fn servers(&self, node_port: u16, group: &str) -> Vec<SlbServer> {
+    /// The machines of a group: with their parts of a weight for all of them, where the group is somebody's own.
+    pub(super) fn servers(&self, group: &DesiredSlbGroup<'_>) -> Vec<SlbServer> {
+        let all = self.all_weight.filter(|_| group.given.is_some());
+        let weight = part(all, self.weight, self.instances.len());
         let server = |id: &String| SlbServer {
             instance: id.clone(),
-            port: node_port,
-            weight: self.weight,
-            description: group.to_owned(),
+            port: group.node_port,
+            weight,
+            description: group.name.to_owned(),
         };
         self.instances.iter().map(server).collect()
     }
 
-    /// The groups, each once: its name and its node port.
-    pub(super) fn groups(&self) -> Vec<(&str, u16)> {
-        let mut seen = SortedSet::new();
-        let ports = self.ports.iter().filter(|it| it.forward.is_none());
-        ports.filter(|it| seen.insert(it.node_port)).map(|it| (it.group.as_str(), it.node_port)).collect()
+    /// The groups, each once.
+    pub(super) fn groups(&self) -> Vec<DesiredSlbGroup<'_>> {
+        let mut groups: Vec<DesiredSlbGroup<'_>> = Vec::new();
+        for port in self.ports.iter().filter(|it| it.forward.is_none()) {
+            let group = port.sends_to();
+            if !groups.contains(&group) {
+                groups.push(group);
+            }
+        }
+        groups
     }
 }
+
+/// A group that ports send to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct DesiredSlbGroup<'a> {
+    pub(super) name: &'a str,
+    pub(super) node_port: u16,
+    /// The id of one of somebody's own.
+    pub(super) given: Option<&'a str>,
+}
+
+impl DesiredSlbPort {
+    /// Its group.
+    pub(super) fn sends_to(&self) -> DesiredSlbGroup<'_> {
+        DesiredSlbGroup { name: &self.group, node_port: self.node_port, given: self.given.as_deref() }
+    }
+}
+
+/// The annotations that say how a load balancer is, and nothing of its parts.
+const ATTRIBUTES: [&str; 7] = [
+    rows::NAME.name,
+    rows::SPEC.name,
+    rows::CHARGE.name,
+    rows::BANDWIDTH.name,
+    rows::DELETE_PROTECTION.name,
+    rows::MODIFICATION_PROTECTION.name,
+    rows::TAGS.name,
+];
 
 fn ports(service: &LoadBalancer, annotations: Annotations<'_>, names: &PartNames) -> Result<Vec<DesiredSlbPort>> {
     service.allow_protocols(&[Protocol::Tcp, Protocol::Udp])?;
@@ -159,6 +220,7 @@ fn ports(service: &LoadBalancer, annotations: Annotations<'_>, names: &PartNames
             node_port,
             description: names.listener(port.port),
             group: names.group(node_port),
+            given: None,
             parameters,
             forward,
         });
@@ -219,6 +281,7 @@ fn warn(
     annotations: Annotations<'_>,
     live: Option<&SlbBalancer>,
     ports: &[DesiredSlbPort],
+    ignored: &mut Vec<String>,
     warnings: &mut Warnings,
 ) -> Result<()> {
     let address_type = annotations.get(&rows::ADDRESS_TYPE)?;
@@ -240,7 +303,6 @@ fn warn(
         }
     }
     let family = if version == "ipv6" { IpFamily::Ipv6 } else { IpFamily::Ipv4 };
-    let mut ignored = Vec::new();
     if !service.ip_families.is_empty() && !service.ip_families.contains(&family) {
         ignored.push(format!("ipFamilies: annotation {} says which address there is", rows::IP_VERSION.name));
     }
@@ -259,10 +321,6 @@ fn warn(
             "externalTrafficPolicy Local at port {} with udp: there are no checks by HTTP, and nodes without pods get packets, too",
             udp.port
         ));
-    }
-    ignored.extend(unserved::without_effect(annotations));
-    if !ignored.is_empty() {
-        warnings.add("ServiceFieldsIgnored", format_args!("this has no effect here: {}", ignored.join("; ")));
     }
     Ok(())
 }

@@ -1,11 +1,10 @@
 //! The parameters of a listener, by its protocol. Pure.
 
 use aerostat_sdk::annotations::Annotations;
-use aerostat_sdk::form::Form;
-use aerostat_sdk::key::Key;
 use aerostat_sdk::{Error, ExternalTrafficPolicy, LoadBalancer, Result};
 
 use super::annotations as rows;
+use super::words::ParameterRow;
 use crate::api::listeners::SlbListener;
 use crate::api::listeners::SlbProtocol::{self, Http, Https, Tcp, Udp};
 
@@ -16,27 +15,56 @@ const NODE_PORT: &str = "-520";
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct ListenerParameters(Vec<(&'static str, String)>);
 
-/// Annotations, and the protocol that decides which of them count.
+/// Protocols that carry packets and bytes, those of HTTP, and those with connections.
+const LOWER: [SlbProtocol; 2] = [Tcp, Udp];
+const UPPER: [SlbProtocol; 2] = [Http, Https];
+const CONNECTED: [SlbProtocol; 3] = [Tcp, Http, Https];
+
+/// A parameter: the protocols whose listeners have it, the annotation, and its name.
+type SlbParameter = (&'static [SlbProtocol], &'static dyn ParameterRow, &'static str);
+
+/// All that annotations say of listeners.
+const PARAMETERS: [SlbParameter; 34] = [
+    (&SlbProtocol::ALL, &rows::SCHEDULER, "Scheduler"),
+    (&SlbProtocol::ALL, &rows::ACL_STATUS, "AclStatus"),
+    (&SlbProtocol::ALL, &rows::ACL_ID, "AclId"),
+    (&SlbProtocol::ALL, &rows::ACL_TYPE, "AclType"),
+    (&LOWER, &rows::PROXY_PROTOCOL, "ProxyProtocolV2Enabled"),
+    (&[Tcp], &rows::PERSISTENCE_TIMEOUT, "PersistenceTimeout"),
+    (&[Tcp], &rows::ESTABLISHED_TIMEOUT, "EstablishedTimeout"),
+    (&[Tcp], &rows::DRAIN, "ConnectionDrain"),
+    (&[Tcp], &rows::DRAIN_TIMEOUT, "ConnectionDrainTimeout"),
+    (&LOWER, &rows::CHECK_SWITCH, "HealthCheckSwitch"),
+    (&UPPER, &rows::CHECK_FLAG, "HealthCheck"),
+    (&[Tcp], &rows::CHECK_TYPE, "HealthCheckType"),
+    (&CONNECTED, &rows::CHECK_PATH, "HealthCheckURI"),
+    (&SlbProtocol::ALL, &rows::CHECK_PORT, "HealthCheckConnectPort"),
+    (&SlbProtocol::ALL, &rows::HEALTHY, "HealthyThreshold"),
+    (&SlbProtocol::ALL, &rows::UNHEALTHY, "UnhealthyThreshold"),
+    (&SlbProtocol::ALL, &rows::CHECK_INTERVAL, "HealthCheckInterval"),
+    (&LOWER, &rows::CHECK_CONNECT_TIMEOUT, "HealthCheckConnectTimeout"),
+    (&UPPER, &rows::CHECK_TIMEOUT, "HealthCheckTimeout"),
+    (&CONNECTED, &rows::CHECK_DOMAIN, "HealthCheckDomain"),
+    (&CONNECTED, &rows::CHECK_CODES, "HealthCheckHttpCode"),
+    (&UPPER, &rows::CHECK_METHOD, "HealthCheckMethod"),
+    (&UPPER, &rows::STICKY, "StickySession"),
+    (&UPPER, &rows::STICKY_TYPE, "StickySessionType"),
+    (&UPPER, &rows::COOKIE, "Cookie"),
+    (&UPPER, &rows::COOKIE_TIMEOUT, "CookieTimeout"),
+    (&UPPER, &rows::IDLE_TIMEOUT, "IdleTimeout"),
+    (&UPPER, &rows::REQUEST_TIMEOUT, "RequestTimeout"),
+    (&UPPER, &rows::FORWARDED_PROTO, "XForwardedFor_proto"),
+    (&UPPER, &rows::FORWARDED_PORT, "XForwardedFor_SLBPORT"),
+    (&UPPER, &rows::FORWARDED_CLIENT_PORT, "XForwardedFor_ClientSrcPort"),
+    (&[Https], &rows::CERTIFICATE, "ServerCertificateId"),
+    (&[Https], &rows::TLS_POLICY, "TLSCipherPolicy"),
+    (&[Https], &rows::HTTP2, "EnableHttp2"),
+];
+
+/// Annotations, and what was read of them.
 struct ParameterReader<'a> {
     annotations: Annotations<'a>,
-    protocol: SlbProtocol,
     parameters: ListenerParameters,
-}
-
-impl ParameterReader<'_> {
-    fn read<T: ToString, F: for<'b> Form<Value<'b> = T>>(
-        &mut self,
-        protocols: &[SlbProtocol],
-        key: &Key<F>,
-        parameter: &'static str,
-    ) -> Result<()> {
-        if protocols.contains(&self.protocol)
-            && let Some(value) = self.annotations.read(key)?
-        {
-            self.parameters.0.push((parameter, value.to_string()));
-        }
-        Ok(())
-    }
 }
 
 impl ParameterReader<'_> {
@@ -52,7 +80,7 @@ impl ParameterReader<'_> {
     }
 
     /// Refuses a value that only the other kind of load balancers can have.
-    fn refuse(&self, parameter: &str, name: &str, is_allowed: impl Fn(&str) -> bool) -> Result<()> {
+    fn refuse(&self, parameter: &str, name: &str, is_allowed: fn(&str) -> bool) -> Result<()> {
         match self.parameters.value(parameter) {
             Some(value) if !is_allowed(value) => Err(Error::invalid(format_args!(
                 "annotation {name}: {value:?} is for Network Load Balancers: a Classic one cannot have it"
@@ -69,49 +97,15 @@ impl ListenerParameters {
     ///
     /// `invalid`, naming the annotation, its value and the allowed values.
     pub(super) fn of(service: &LoadBalancer, protocol: SlbProtocol) -> Result<Self> {
-        const ALL: [SlbProtocol; 4] = SlbProtocol::ALL;
-        const LOWER: [SlbProtocol; 2] = [Tcp, Udp];
-        const UPPER: [SlbProtocol; 2] = [Http, Https];
         let annotations = Annotations::of(service);
-        let mut reader = ParameterReader { annotations, protocol, parameters: Self::default() };
-        reader.read(&ALL, &rows::SCHEDULER, "Scheduler")?;
-        reader.read(&ALL, &rows::ACL_STATUS, "AclStatus")?;
-        reader.read(&ALL, &rows::ACL_ID, "AclId")?;
-        reader.read(&ALL, &rows::ACL_TYPE, "AclType")?;
-        reader.read(&LOWER, &rows::PROXY_PROTOCOL, "ProxyProtocolV2Enabled")?;
-        reader.read(&[Tcp], &rows::PERSISTENCE_TIMEOUT, "PersistenceTimeout")?;
-        reader.read(&[Tcp], &rows::ESTABLISHED_TIMEOUT, "EstablishedTimeout")?;
-        reader.read(&[Tcp], &rows::DRAIN, "ConnectionDrain")?;
-        reader.read(&[Tcp], &rows::DRAIN_TIMEOUT, "ConnectionDrainTimeout")?;
-        reader.read(&LOWER, &rows::CHECK_SWITCH, "HealthCheckSwitch")?;
-        reader.read(&UPPER, &rows::CHECK_FLAG, "HealthCheck")?;
-        reader.read(&[Tcp], &rows::CHECK_TYPE, "HealthCheckType")?;
+        let mut reader = ParameterReader { annotations, parameters: Self::default() };
+        for (_, row, parameter) in PARAMETERS.iter().filter(|(protocols, ..)| protocols.contains(&protocol)) {
+            reader.parameters.0.extend(row.word(annotations)?.map(|it| (*parameter, it)));
+        }
         reader.refuse("HealthCheckType", rows::CHECK_TYPE.name, |it| it != "udp")?;
-        reader.read(&[Tcp, Http, Https], &rows::CHECK_PATH, "HealthCheckURI")?;
-        reader.read(&ALL, &rows::CHECK_PORT, "HealthCheckConnectPort")?;
-        reader.read(&ALL, &rows::HEALTHY, "HealthyThreshold")?;
-        reader.read(&ALL, &rows::UNHEALTHY, "UnhealthyThreshold")?;
-        reader.read(&ALL, &rows::CHECK_INTERVAL, "HealthCheckInterval")?;
-        reader.read(&LOWER, &rows::CHECK_CONNECT_TIMEOUT, "HealthCheckConnectTimeout")?;
-        reader.read(&UPPER, &rows::CHECK_TIMEOUT, "HealthCheckTimeout")?;
-        reader.read(&[Tcp, Http, Https], &rows::CHECK_DOMAIN, "HealthCheckDomain")?;
-        reader.read(&[Tcp, Http, Https], &rows::CHECK_CODES, "HealthCheckHttpCode")?;
-        reader.read(&UPPER, &rows::CHECK_METHOD, "HealthCheckMethod")?;
-        reader.read(&UPPER, &rows::STICKY, "StickySession")?;
-        reader.read(&UPPER, &rows::STICKY_TYPE, "StickySessionType")?;
-        reader.read(&UPPER, &rows::COOKIE, "Cookie")?;
-        reader.read(&UPPER, &rows::COOKIE_TIMEOUT, "CookieTimeout")?;
         reader.check_cookies()?;
-        reader.read(&UPPER, &rows::IDLE_TIMEOUT, "IdleTimeout")?;
         reader.refuse("IdleTimeout", rows::IDLE_TIMEOUT.name, |it| it.parse::<u16>().is_ok_and(|it| it <= 60))?;
-        reader.read(&UPPER, &rows::REQUEST_TIMEOUT, "RequestTimeout")?;
-        reader.read(&UPPER, &rows::FORWARDED_PROTO, "XForwardedFor_proto")?;
-        reader.read(&UPPER, &rows::FORWARDED_PORT, "XForwardedFor_SLBPORT")?;
-        reader.read(&UPPER, &rows::FORWARDED_CLIENT_PORT, "XForwardedFor_ClientSrcPort")?;
-        reader.read(&[Https], &rows::CERTIFICATE, "ServerCertificateId")?;
         reader.refuse("ServerCertificateId", rows::CERTIFICATE.name, |it| !it.contains(','))?;
-        reader.read(&[Https], &rows::TLS_POLICY, "TLSCipherPolicy")?;
-        reader.read(&[Https], &rows::HTTP2, "EnableHttp2")?;
         let mut parameters = reader.parameters;
         if let ExternalTrafficPolicy::Local(port) = service.external_traffic_policy
             && parameters.leaves_checks()

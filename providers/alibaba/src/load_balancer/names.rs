@@ -5,6 +5,9 @@ use aerostat_sdk::Owner;
 /// The longest name of a group, and description of a machine in it.
 const NAME_CHARACTERS: usize = 80;
 
+/// The beginning of names that a cluster gives.
+pub(super) const OTHERS: &str = "k8s/";
+
 /// The names of what a Service's load balancer is made of.
 #[derive(Clone, Debug)]
 pub(super) struct PartNames {
@@ -34,7 +37,7 @@ impl PartNames {
 
     /// Whether a name or a description is one of these, for any port.
     pub(super) fn is_ours(&self, name: &str) -> bool {
-        let Some(rest) = name.strip_prefix("k8s/") else { return false };
+        let Some(rest) = name.strip_prefix(OTHERS) else { return false };
         [&self.long, &self.short]
             .iter()
             .any(|it| rest.strip_suffix(it.as_str()).is_some_and(|port| port.parse::<u16>().is_ok()))

@@ -3,6 +3,7 @@
 mod access;
 mod cloud;
 mod recorded;
+mod reused;
 mod values;
 
 use aerostat_sdk::testing::{self, FakeCloud as _};

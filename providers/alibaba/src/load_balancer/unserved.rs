@@ -13,9 +13,6 @@ aerostat_sdk::table! {
     NETWORK: AnyCase<()> = (vendor!("network-type"), AnyCase(OneOf(&[("vpc", ())])), "The network of one of the address type intranet. classic is refused: what is made today is in a VPC.").default("vpc");
     BACKEND_TYPE: AnyCase<()> = ("service.beta.kubernetes.io/backend-type", AnyCase(OneOf(&[("ecs", ())])), "Nodes take traffic. eni is refused: pods are no targets here.").default("ecs");
     BACKEND_FAMILY: AnyCase<()> = (vendor!("backend-ip-version"), AnyCase(OneOf(&[("ipv4", ())])), "The family of addresses behind it. Others are refused: they are those of pods.").default("ipv4");
-    GROUPS: Text = (vendor!("vgroup-port"), Text("ids of groups and ports"), "Not served, and refused: it counts beside id alone, and its groups are the Service's own.");
-    OVERRIDES: Text = (vendor!("force-override-listeners"), Text("true or false"), "No effect: it counts beside id alone, and its listeners are the Service's own.");
-    ALL_WEIGHT: Text = (vendor!("weight"), Text("a whole number from 0 to 100"), "No effect: it counts beside vgroup-port alone.");
     UNSCHEDULED: Text = (vendor!("remove-unscheduled-backend"), Text("on or off"), "No effect: nodes that take no new pods take traffic, as Kubernetes has it.");
 }
 
@@ -28,7 +25,7 @@ pub(crate) fn check(annotations: Annotations<'_>) -> Result<()> {
     for key in [NETWORK, BACKEND_TYPE, BACKEND_FAMILY] {
         annotations.read(&key)?;
     }
-    refuse(annotations, &[GROUPS.name])
+    Ok(())
 }
 
 /// Refuses annotations by their keys, whatever their values are.
@@ -43,17 +40,18 @@ pub(crate) fn refuse(annotations: Annotations<'_>, keys: &[&str]) -> Result<()> 
     }
 }
 
-/// The annotations of a Service that have no effect, for its warning.
-pub(crate) fn without_effect(annotations: Annotations<'_>) -> Vec<String> {
-    let is_on = |key: &&str| annotations.text(key).is_some_and(|it| !["false", "off"].contains(&it));
-    let keys = [OVERRIDES.name, ALL_WEIGHT.name, UNSCHEDULED.name].into_iter();
-    keys.filter(is_on).map(|it| format!("annotation {it}")).collect()
+/// The annotations of a Service that have no effect, for its warning: of these those that are written and not off, and those that never have
+/// one.
+pub(crate) fn without_effect(annotations: Annotations<'_>, names: &[&str]) -> Vec<String> {
+    let is_on = |key: &&&str| annotations.text(key).is_some_and(|it| !["false", "off"].contains(&it));
+    names.iter().chain(&[UNSCHEDULED.name]).filter(is_on).map(|it| format!("annotation {it}")).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use aerostat_sdk::LoadBalancer;
 
+    use super::super::annotations::OVERRIDES;
     use super::*;
 
     fn service(key: &str, value: &str) -> LoadBalancer {
@@ -66,7 +64,6 @@ mod tests {
             (NETWORK.name, "vpc", "classic"),
             (BACKEND_TYPE.name, "ecs", "eni"),
             (BACKEND_FAMILY.name, "ipv4", "dualstack"),
-            (GROUPS.name, "", "rsp-1:80"),
         ] {
             assert_eq!(check(Annotations::of(&service(key, served))), Ok(()), "{key}");
             let error = check(Annotations::of(&service(key, refused))).unwrap_err();
@@ -79,11 +76,10 @@ mod tests {
         for (key, value, is_named) in [
             (OVERRIDES.name, "true", true),
             (OVERRIDES.name, "false", false),
-            (ALL_WEIGHT.name, "60", true),
             (UNSCHEDULED.name, "on", true),
             (UNSCHEDULED.name, "off", false),
         ] {
-            let named = without_effect(Annotations::of(&service(key, value)));
+            let named = without_effect(Annotations::of(&service(key, value)), &[OVERRIDES.name]);
             assert_eq!(named == [format!("annotation {key}")], is_named, "{key} {value}: {named:?}");
             assert_eq!(check(Annotations::of(&service(key, value))), Ok(()), "{key}");
         }

@@ -3,9 +3,9 @@
 use aerostat_sdk::{SortedMap, SortedSet};
 
 use super::access::ServiceAccess;
-use super::desired::{DesiredSlb, DesiredSlbPort};
+use super::desired::{DesiredSlb, DesiredSlbGroup, DesiredSlbPort};
 use super::listening::ListenerParameters;
-use super::names::PartNames;
+use super::names::{OTHERS, PartNames};
 use crate::api::AcsRefusal;
 use crate::api::listeners::{self, SlbListener, SlbProtocol};
 use crate::api::load_balancers::SlbBalancer;
@@ -25,6 +25,9 @@ impl SlbUpdate<'_> {
     /// has to wait ends the call, as does one that is throttled or not answered, and what comes behind it is not read in vain. A listener that is
     /// refused holds up no other, and no machine.
     pub(super) fn write(&self) -> Result<(), AcsRefusal> {
+        if !self.desired.listens {
+            return self.write_groups_alone();
+        }
         // One that has served may have listeners that are not shown yet, or for a moment.
         let mut live = match self.balancer.is_bare && self.access.service.current_ingress.is_empty() {
             true => Vec::new(),
@@ -45,25 +48,26 @@ impl SlbUpdate<'_> {
         if let Some(id) = list.as_deref().filter(|id| !live.iter().any(|it| has_list(it, id))) {
             self.access.remember(id);
         }
-        let mut ids: SortedMap<&str, String> = SortedMap::new();
+        let mut ids: Vec<(DesiredSlbGroup<'_>, String)> = Vec::new();
         let mut followers = Vec::new();
-        for (name, node_port) in self.desired.groups() {
-            let servers = self.desired.servers(node_port, name);
-            let id = match group_of(name, &all, &live) {
+        for wanted in self.desired.groups() {
+            let servers = self.desired.servers(&wanted);
+            let id = match self.group_of(&wanted, &all, &live)? {
                 Some(group) => {
                     followers.push((group.id.clone(), servers));
                     group.id.clone()
                 }
-                None => self.make_group(name, &servers)?,
+                None => self.make_group(wanted.name, &servers)?,
             };
             used.insert(id.clone());
-            *ids.get_or_default(name) = id;
+            ids.push((wanted, id));
         }
         // A port that sends clients to another one comes after that.
         let (last, first): (Vec<_>, Vec<_>) = self.desired.ports.iter().partition(|it| it.forward.is_some());
         let mut written = Ok(());
         for port in first.into_iter().chain(last) {
-            let group = ids.get(&*port.group).map(String::as_str).unwrap_or_default();
+            let sends_to = port.sends_to();
+            let group = ids.iter().find(|(it, _)| *it == sends_to).map(|(_, id)| id.as_str()).unwrap_or_default();
             let live = live.iter().find(|it| is_at(it, port));
             // It leaves the machines that it sends to for those of another group.
             let moves = live.is_some_and(|it| it.group != group);
@@ -93,9 +97,13 @@ impl SlbUpdate<'_> {
     /// Lets the groups that are there follow the nodes.
     pub(super) fn follow_nodes(&self) -> Result<(), AcsRefusal> {
         let all = groups::all(self.region, &self.balancer.id)?;
-        for (name, node_port) in self.desired.groups() {
-            for group in all.iter().filter(|it| it.name == name) {
-                self.write_servers(&group.id, &self.desired.servers(node_port, name))?;
+        for wanted in self.desired.groups() {
+            let is_it = |group: &&SlbGroup| match wanted.given {
+                Some(given) => group.id == given && !group.name.starts_with(OTHERS),
+                None => group.name == wanted.name,
+            };
+            for group in all.iter().filter(is_it) {
+                self.write_servers(&group.id, &self.desired.servers(&wanted))?;
             }
         }
         Ok(())
@@ -108,7 +116,7 @@ impl SlbUpdate<'_> {
 
     /// Deletes listeners of ports that the Service has no more, and those in the way of another protocol. Those that send clients to
     /// others go first.
-    fn remove_listeners(&self, live: &mut Vec<SlbListener>) -> Result<(), AcsRefusal> {
+    pub(super) fn remove_listeners(&self, live: &mut Vec<SlbListener>) -> Result<(), AcsRefusal> {
         let is_udp = |it: SlbProtocol| it == SlbProtocol::Udp;
         let is_wrong = |listener: &SlbListener| {
             let mut ports = self.desired.ports.iter().filter(|port| port.port == listener.port);
@@ -130,7 +138,7 @@ impl SlbUpdate<'_> {
         Ok(())
     }
 
-    fn make_group(&self, name: &str, servers: &[SlbServer]) -> Result<String, AcsRefusal> {
+    pub(super) fn make_group(&self, name: &str, servers: &[SlbServer]) -> Result<String, AcsRefusal> {
         let first = &servers[..servers.len().min(FIRST)];
         let id = groups::create(self.region, &self.balancer.id, name, first)?;
         self.change_servers(&id, "AddVServerGroupBackendServers", &servers[first.len()..])?;
@@ -138,7 +146,7 @@ impl SlbUpdate<'_> {
     }
 
     /// First adds what is missing, then takes away what is too many. Machines with another description are somebody's own.
-    fn write_servers(&self, group: &str, desired: &[SlbServer]) -> Result<(), AcsRefusal> {
+    pub(super) fn write_servers(&self, group: &str, desired: &[SlbServer]) -> Result<(), AcsRefusal> {
         let live = groups::servers(self.region, group)?;
         let key = |it: &SlbServer| (it.instance.clone(), it.port);
         let there: SortedMap<(String, u16), &SlbServer> = live.iter().map(|it| (key(it), it)).collect();
@@ -222,11 +230,4 @@ fn has_list(live: &SlbListener, id: &str) -> bool {
 fn forward_of(live: &SlbListener) -> Option<u16> {
     let is_on = live.value("ListenerForward").as_deref() == Some("on");
     live.value("ForwardPort").filter(|_| is_on)?.parse().ok()
-}
-
-/// The group with this name: of several the one that a listener sends to.
-fn group_of<'a>(name: &str, all: &'a [SlbGroup], live: &[SlbListener]) -> Option<&'a SlbGroup> {
-    let mut named = all.iter().filter(|it| it.name == name);
-    let used = named.clone().find(|group| live.iter().any(|it| it.group == group.id));
-    used.or_else(|| named.next())
 }

@@ -5,9 +5,11 @@ use aerostat_sdk::annotations::Annotations;
 use super::annotations::{BANDWIDTH_PACKAGE, CROSS_ZONE, IPV6_ADDRESS_TYPE, NAME};
 use super::call::NlbCall;
 use super::step::NlbStop;
-use crate::api::network_load_balancers::{self as balancers, NlbBalancer};
+use crate::api::NLB;
+use crate::api::fields::borrowed_words;
+use crate::api::network_load_balancers::NlbBalancer;
 use crate::load_balancer::annotations as rows;
-use crate::load_balancer::attributes::REASON;
+use crate::load_balancer::attributes::{REASON, missing_tags};
 
 impl NlbCall<'_> {
     /// Writes what differs from the annotations.
@@ -49,13 +51,10 @@ impl NlbCall<'_> {
         if !protection.is_empty() {
             write("UpdateLoadBalancerProtection", &protection)?;
         }
-        let tags = annotations.read(&rows::TAGS)?.unwrap_or_default();
-        let missing = tags.iter().filter(|(key, value)| live.tag(key) != Some(value));
-        let missing: Vec<(&str, &str)> = missing.map(|(key, value)| (key.as_str(), value.as_str())).collect();
-        if missing.is_empty() {
-            return Ok(());
+        match missing_tags(annotations, &live.tags)? {
+            missing if missing.is_empty() => Ok(()),
+            missing => Ok(NLB.tag(&self.region, &live.id, &borrowed_words(&missing))?),
         }
-        Ok(balancers::tag(&self.region, "loadbalancer", &live.id, &missing)?)
     }
 
     /// Puts it into another bandwidth package, or takes it out of the one that it is in. It is in one at a time.

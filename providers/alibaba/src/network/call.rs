@@ -11,17 +11,15 @@ use super::names::{ID, NlbNames};
 use super::step::{NlbStop, change};
 use crate::api::network_load_balancers::{self as balancers, NlbBalancer};
 use crate::api::{NLB, network_groups as groups, security_groups};
-use crate::load_balancer::annotations::{ADDRESS_TYPE, PRESERVE};
+use crate::load_balancer::annotations::{ADDRESS_TYPE, ALL_WEIGHT, GROUPS, PRESERVE};
 use crate::load_balancer::desired::of_machines;
 use crate::load_balancer::marks::{CLUSTER_UID, KEPT, SERVICE_UID, TagRelation, VENDOR_CLUSTER, VENDOR_NAME, relation};
+use crate::load_balancer::reused;
 use crate::settings::VpcSettings;
 use crate::settings::balancers::SlbSettings;
 
-/// The kind of load balancers in requests about tags.
-const KIND: &str = "loadbalancer";
-
 /// One call about one Service.
-pub(super) struct NlbCall<'a> {
+pub(crate) struct NlbCall<'a> {
     pub(super) service: &'a LoadBalancer,
     pub(super) region: String,
     pub(super) vpc: String,
@@ -29,6 +27,8 @@ pub(super) struct NlbCall<'a> {
     pub(super) cluster_uid: String,
     pub(super) names: NlbNames,
     pub(super) jobs: NlbJobs,
+    /// Whether the call is to end with a load balancer, and not without one.
+    pub(super) is_wanted: bool,
 }
 
 impl<'a> NlbCall<'a> {
@@ -37,7 +37,7 @@ impl<'a> NlbCall<'a> {
         let settings = SlbSettings::read()?;
         let cluster_uid = cluster()?.uid;
         let names = NlbNames::new(&service.owner, settings.cluster_id.as_ref().unwrap_or(&cluster_uid));
-        Ok(Self { service, region, vpc, settings, cluster_uid, names, jobs })
+        Ok(Self { service, region, vpc, settings, cluster_uid, names, jobs, is_wanted: false })
     }
 
     /// The relation of what has these tags to the Service.
@@ -45,8 +45,21 @@ impl<'a> NlbCall<'a> {
         relation(tags, self.service, &self.cluster_uid, self.settings.cluster_id.as_deref())
     }
 
-    pub(super) fn desired(&self, live: Option<&NlbBalancer>) -> Result<NlbDesired> {
-        NlbDesired::of(self.service, &self.names, &self.region, live)
+    /// Whether one is somebody's own, and stays when the Service goes: as the memo says, or the tags where it says nothing of it.
+    pub(super) fn is_reused(&self, live: &NlbBalancer) -> bool {
+        reused::is_known(self.service, &live.id).unwrap_or_else(|| self.relation(&live.tags) != TagRelation::Own)
+    }
+
+    /// Whether one is another's, as its tags say: none of a cluster's is on one that is somebody's own.
+    fn is_foreign(&self, live: &NlbBalancer) -> bool {
+        match self.is_reused(live) {
+            true => reused::mark(&live.tags).is_some(),
+            false => self.relation(&live.tags) == TagRelation::Other,
+        }
+    }
+
+    fn desired(&self, service: &LoadBalancer, live: Option<&NlbBalancer>) -> Result<NlbDesired> {
+        NlbDesired::of(service, &self.names, &self.region, live, live.is_some_and(|it| self.is_reused(it)))
     }
 
     /// The tags of what is made: the vendor's, and ours.
@@ -104,13 +117,20 @@ impl<'a> NlbCall<'a> {
 
     /// Makes it as the Service asks for: what earlier calls have begun is over.
     fn write(&self, live: &NlbBalancer, desired: &NlbDesired) -> Result<(), NlbStop> {
-        self.write_attributes(live)?;
         // The list of clients stands before anything listens, and parts that nothing needs go last.
-        let security = self.write_security(live, desired)?;
-        let ids = self.write_groups(desired)?;
-        self.write_listeners(live, desired, &ids)?;
+        let security = match self.is_reused(live) {
+            true => None,
+            false => {
+                self.write_attributes(live)?;
+                self.write_security(live, desired)?
+            }
+        };
+        let ids = self.write_groups(live, desired)?;
+        if desired.listens {
+            self.write_listeners(live, desired, &ids)?;
+        }
         self.jobs.settle(&self.region)?;
-        self.remove_groups(&ids)?;
+        self.remove_groups(live, &ids)?;
         if let Some(id) = security {
             security_groups::delete(&self.region, &id)?;
         }
@@ -154,7 +174,11 @@ impl<'a> NlbCall<'a> {
             security_groups::delete(&self.region, &group.id)?;
         }
         self.jobs.settle(&self.region)?;
-        // Groups that were about to be made may be listed late.
+        self.wait_for_announced()
+    }
+
+    /// Waits for groups that were about to be made: they may be listed late.
+    pub(super) fn wait_for_announced(&self) -> Result<(), NlbStop> {
         match self.jobs.announced() {
             Some(since) if clock::now().saturating_sub(since) < self.settings.pauses.create_again.as_secs() => {
                 Err(NlbStop::Waits("its parts that were being made are looked for".to_owned()))
@@ -165,7 +189,7 @@ impl<'a> NlbCall<'a> {
 
     fn mark_kept(&self, live: &NlbBalancer) -> Result<(), NlbStop> {
         if live.tag(KEPT).is_none() {
-            balancers::tag(&self.region, KIND, &live.id, &[(KEPT, "true")])?;
+            NLB.tag(&self.region, &live.id, &[(KEPT, "true")])?;
         }
         self.protect_no_more(live)?;
         if live.modification_protection == "ConsoleProtection" {
@@ -173,7 +197,7 @@ impl<'a> NlbCall<'a> {
             self.send("UpdateLoadBalancerProtection", &pairs)?;
         }
         if live.tag(VENDOR_NAME).is_some() || live.tag(VENDOR_CLUSTER).is_some() {
-            balancers::untag(&self.region, &live.id, &[VENDOR_NAME, VENDOR_CLUSTER])?;
+            NLB.untag(&self.region, &live.id, &[VENDOR_NAME, VENDOR_CLUSTER])?;
         }
         Ok(())
     }
@@ -187,7 +211,7 @@ impl Backend for NlbCall<'_> {
     }
 
     fn is_id(&self, text: &str) -> bool {
-        crate::settings::dashed_id(text, ID).is_some()
+        crate::settings::dashed_id(reused::bare(text), ID).is_some()
     }
 
     fn pauses(&self) -> Pauses {
@@ -208,6 +232,7 @@ impl Backend for NlbCall<'_> {
     }
 
     fn find(&self, id: &str) -> Result<Option<NlbBalancer>> {
+        let id = reused::bare(id);
         // A list that was read a moment ago costs nothing. What it lacks is asked about alone.
         if self.service.is_listed() && !self.jobs.are_of_earlier_calls() {
             let listed = balancers::tagged(&self.region, (CLUSTER_UID, &self.cluster_uid))?;
@@ -215,17 +240,31 @@ impl Backend for NlbCall<'_> {
                 return Ok(Some(listed));
             }
         }
-        Ok(balancers::find(&self.region, id)?)
+        // An id of the other kind is none of this one's.
+        let found = if id.starts_with(ID) { balancers::find(&self.region, id)? } else { None };
+        if found.is_none() && self.is_wanted {
+            reused::check_there(self.service, id)?;
+        }
+        Ok(found)
     }
 
     fn found(&self, live: &NlbBalancer) -> Found {
-        Found::new(&live.id, &live.name, self.relation(&live.tags) == TagRelation::Own)
+        let id = if self.is_reused(live) { reused::memo(&live.id) } else { live.id.clone() };
+        Found::new(id, &live.name, self.relation(&live.tags) == TagRelation::Own)
+    }
+
+    fn proof(&self, live: &NlbBalancer) -> Result<Result<(), String>> {
+        if live.address_type.eq_ignore_ascii_case("internet") && self.settings.refuses_internet {
+            return Ok(Err(reused::INTERNET.to_owned()));
+        }
+        Ok(reused::proof(self.service, &live.tags, &live.dns_name, self.settings.adopts_by_id))
     }
 
     fn can_create(&self) -> Result<()> {
+        reused::check_none(self.service)?;
         self.allow_internet()?;
         zones(self.service)?;
-        if self.desired(None)?.has_instances() { Ok(()) } else { Err(LoadBalancer::without_nodes("")) }
+        if self.desired(self.service, None)?.has_instances() { Ok(()) } else { Err(LoadBalancer::without_nodes("")) }
     }
 
     fn create(&self, _listed: &[Found]) -> Result<Creation> {
@@ -233,7 +272,7 @@ impl Backend for NlbCall<'_> {
     }
 
     fn update(&self, live: &NlbBalancer) -> Result<Update> {
-        if self.relation(&live.tags) == TagRelation::Other {
+        if self.is_foreign(live) {
             return Err(Error::invalid(format_args!(
                 "{} has the tags of another Service, and is not touched",
                 live.title()
@@ -250,7 +289,7 @@ impl Backend for NlbCall<'_> {
             "Configuring" => return Ok(Update::Busy(format!("{} carries out an earlier change", live.title()))),
             _ => {}
         }
-        let mut desired = self.desired(Some(live))?;
+        let mut desired = self.desired(self.service, Some(live))?;
         let warnings = std::mem::take(&mut desired.warnings);
         match change(self.write(live, &desired))? {
             Change::Done(()) => {}
@@ -264,28 +303,35 @@ impl Backend for NlbCall<'_> {
     }
 
     fn follow_nodes(&self, live: &NlbBalancer) -> Result<Change<()>> {
-        if self.relation(&live.tags) == TagRelation::Other {
+        if self.is_foreign(live) {
             return Ok(Change::Done(()));
         }
         // Where an annotation is refused, it is told by that refusal. Groups have the protocols of ports in their names.
-        let chosen = of_machines(self.service, &[PROTOCOLS.name, CERTIFICATES.name]);
-        let Ok(desired) = NlbDesired::of(&chosen, &self.names, &self.region, Some(live)) else {
+        let own = [PROTOCOLS.name, CERTIFICATES.name, GROUPS.name, ALL_WEIGHT.name];
+        let chosen = of_machines(self.service, &own[..if self.is_reused(live) { 4 } else { 2 }]);
+        let Ok(desired) = self.desired(&chosen, Some(live)) else {
             return Ok(Change::Done(()));
         };
-        change(self.follow(&desired))
+        change(self.follow(live, &desired))
     }
 
     fn delete(&self, id: &str) -> Result<Removal> {
-        let live = balancers::find(&self.region, id)?;
+        let live = balancers::find(&self.region, reused::bare(id))?;
         if let Some(live) = &live {
-            if self.relation(&live.tags) == TagRelation::Other {
+            if self.is_foreign(live) {
                 return Ok(Removal::Foreign(format!("{} has the tags of another Service", live.title())));
             }
             if Annotations::of(self.service).text(PRESERVE.name).is_some() {
-                return Ok(Removal::Protected(format!("annotation {} keeps {}", PRESERVE.name, live.title())));
+                let why = format!("annotation {} keeps {}", PRESERVE.name, live.title());
+                // The protection and the tags of somebody's own stay as they are.
+                return Ok(if self.is_reused(live) { Removal::Foreign(why) } else { Removal::Protected(why) });
             }
         }
-        Ok(change(self.remove(live.as_ref()))?.into())
+        let removed = match &live {
+            Some(live) if self.is_reused(live) => self.remove_parts(live),
+            live => self.remove(live.as_ref()),
+        };
+        Ok(change(removed)?.into())
     }
 
     fn keep(&self, id: &str) -> Result<Change<()>> {

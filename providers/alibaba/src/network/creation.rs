@@ -7,39 +7,46 @@ use aerostat_sdk::backend::Creation;
 use super::annotations::NAME;
 use super::call::NlbCall;
 use super::desired::zones;
-use crate::api::fields::numbered;
+use crate::api::fields::{borrowed, borrowed_words, numbered, tag_list};
 use crate::api::network_load_balancers as balancers;
 use crate::load_balancer::annotations as rows;
 use crate::load_balancer::attributes::REASON;
 use crate::load_balancer::creation::token;
+use crate::load_balancer::words::{ParameterRow, RequestWords};
+
+/// Parameters of a new one that annotations say, beside its tags and its zones.
+const PARAMETERS: [(&dyn ParameterRow, &str); 5] = [
+    (&rows::ADDRESS_TYPE, "AddressType"),
+    (&NAME, "LoadBalancerName"),
+    (&rows::MODIFICATION_PROTECTION, "ModificationProtectionConfig.Status"),
+    (&rows::IP_VERSION, "AddressIpVersion"),
+    (&rows::RESOURCE_GROUP, "ResourceGroupId"),
+];
 
 impl NlbCall<'_> {
     /// Makes it, with the tags of the vendor's controller and ours.
     pub(super) fn send_creation(&self) -> Result<Creation> {
         let NlbCall { service, settings, region, vpc, .. } = self;
         let annotations = Annotations::of(service);
-        let name = annotations.read(&NAME)?.unwrap_or_else(|| service.name.clone());
-        let is_protected = annotations.read(&rows::DELETE_PROTECTION)?.unwrap_or("on") == "on";
-        let protection = annotations.read(&rows::MODIFICATION_PROTECTION)?.unwrap_or("ConsoleProtection");
-        let token = token(service, 0);
-        let mut pairs = vec![
-            ("AddressType", annotations.get(&rows::ADDRESS_TYPE)?),
-            ("ClientToken", &*token),
-            ("DeletionProtectionConfig.Enabled", if is_protected { "true" } else { "false" }),
-            ("LoadBalancerName", &*name),
-            ("ModificationProtectionConfig.Status", protection),
-            ("VpcId", &**vpc),
-        ];
-        if protection == "ConsoleProtection" {
-            pairs.push(("ModificationProtectionConfig.Reason", REASON));
+        let mut words = RequestWords::read(annotations, &PARAMETERS)?;
+        words.usual("AddressType", "internet");
+        words.usual("LoadBalancerName", &service.name);
+        words.usual("ModificationProtectionConfig.Status", "ConsoleProtection");
+        if words.is("ModificationProtectionConfig.Status", "ConsoleProtection") {
+            words.usual("ModificationProtectionConfig.Reason", REASON);
         }
-        pairs.extend(annotations.read(&rows::IP_VERSION)?.map(|it| ("AddressIpVersion", it)));
-        let group = annotations.read(&rows::RESOURCE_GROUP)?.or_else(|| settings.resource_group.clone());
-        pairs.extend(group.as_deref().map(|it| ("ResourceGroupId", it)));
+        let is_protected = annotations.read(&rows::DELETE_PROTECTION)?.unwrap_or("on") == "on";
+        words.usual("DeletionProtectionConfig.Enabled", if is_protected { "true" } else { "false" });
+        if let Some(group) = &settings.resource_group {
+            words.usual("ResourceGroupId", group);
+        }
+        words.usual("ClientToken", &token(service, 0));
+        words.usual("VpcId", vpc);
+        let mut pairs = words.pairs();
         let own = annotations.read(&rows::TAGS)?.unwrap_or_default();
-        let own = own.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-        let tags =
-            numbered("Tag", self.tags().into_iter().chain(own).map(|(key, value)| [("Key", key), ("Value", value)]));
+        let mut tags = self.tags();
+        tags.extend(borrowed_words(&own));
+        let tags = tag_list(&tags);
         let zones = zones(service)?;
         let zones = numbered(
             "ZoneMappings",
@@ -50,7 +57,8 @@ impl NlbCall<'_> {
                 [("ZoneId", &*zone.zone), ("VSwitchId", &*zone.switch)].into_iter().chain(chosen).collect::<Vec<_>>()
             }),
         );
-        pairs.extend(tags.iter().chain(&zones).map(|(name, value)| (name.as_str(), *value)));
+        pairs.extend(borrowed(&tags));
+        pairs.extend(borrowed(&zones));
         Ok(balancers::create(region, &pairs)?)
     }
 }

@@ -12,12 +12,26 @@ use crate::api::network_listeners::NlbProtocol;
 use crate::api::network_load_balancers::{NlbBalancer, NlbZone};
 use crate::load_balancer::annotations as rows;
 use crate::load_balancer::desired::instances;
+use crate::load_balancer::reused::{given_groups, ignored_of_owner, part};
 use crate::load_balancer::unserved;
+
+/// The annotations that say how a load balancer is, and nothing of its parts.
+const ATTRIBUTES: [&str; 7] = [
+    rows::NAME.name,
+    rows::ADDRESS_TYPE.name,
+    rows::DELETE_PROTECTION.name,
+    rows::MODIFICATION_PROTECTION.name,
+    rows::TAGS.name,
+    own::CROSS_ZONE.name,
+    own::SECURITY_GROUPS.name,
+];
 
 /// A load balancer as the Service asks for it.
 #[derive(Debug)]
 pub(super) struct NlbDesired {
     pub(super) ports: Vec<NlbDesiredPort>,
+    /// Whether listeners are the Service's to write: those of somebody's own are only if an annotation says so.
+    pub(super) listens: bool,
     pub(super) is_local: bool,
     pub(super) ignores_weights: bool,
     /// The ranges of clients that come in: none where all of them do.
@@ -25,6 +39,8 @@ pub(super) struct NlbDesired {
     /// Security groups of somebody's own; `None`, if no annotation names any.
     pub(super) security_groups: Option<Vec<String>>,
     pub(super) warnings: Warnings,
+    /// The weight of all machines together in groups of somebody's own.
+    all_weight: Option<u32>,
     weight: u32,
     /// The instances of the nodes that take traffic, each once.
     instances: Vec<String>,
@@ -37,8 +53,10 @@ pub(super) struct NlbDesiredPort {
     pub(super) protocol: NlbProtocol,
     pub(super) node_port: u16,
     pub(super) description: String,
-    /// The name of its group.
+    /// The name of its group, and the description of the machines in it.
     pub(super) group: String,
+    /// The id of a group of somebody's own in its place.
+    pub(super) given: Option<String>,
     pub(super) listening: NlbParameters,
     /// Certificates beside those; `None`, if no annotation names any: they stay as they are.
     pub(super) certificates: Option<Vec<String>>,
@@ -63,27 +81,43 @@ impl NlbDesired {
         names: &NlbNames,
         region: &str,
         live: Option<&NlbBalancer>,
+        is_reused: bool,
     ) -> Result<Self> {
         let annotations = Annotations::of(service);
         own::check(annotations)?;
         unserved::check(annotations)?;
+        let listens = !is_reused || annotations.get(&rows::OVERRIDES)?;
         let mut warnings = Warnings::default();
-        let ports = ports(service, annotations, names)?;
-        warn(service, annotations, live, &ports, &mut warnings)?;
+        let mut ports = ports(service, annotations, names)?;
+        let numbers: Vec<(u16, u16)> = ports.iter().map(|it| (it.port, it.node_port)).collect();
+        for (id, number) in given_groups(annotations, is_reused, &numbers)? {
+            ports.iter_mut().filter(|it| it.port == number).for_each(|it| it.given = Some(id.clone()));
+        }
+        // Its owner says who comes in, too.
+        let mut ignored = ignored_of_owner(service, is_reused, false, &ATTRIBUTES);
+        warn(service, annotations, live, &ports, &mut ignored, &mut warnings)?;
+        if !ignored.is_empty() {
+            warnings.add("ServiceFieldsIgnored", format_args!("this has no effect here: {}", ignored.join("; ")));
+        }
         let is_open = service.source_ranges.iter().any(|it| it == "0.0.0.0/0");
         let ranges = service.source_ranges.iter().filter(|it| !is_open && !it.contains(':'));
-        let ranges: Vec<String> = ranges.cloned().collect();
+        let mut ranges: Vec<String> = ranges.cloned().collect();
         if ranges.is_empty() && !is_open && !service.source_ranges.is_empty() {
             return Err(Error::invalid("loadBalancerSourceRanges: only ranges of IPv4 can be let in"));
+        }
+        if is_reused {
+            ranges.clear();
         }
         let instances = instances(&service.nodes, region, &mut warnings);
         Ok(Self {
             ports,
+            listens,
             is_local: matches!(service.external_traffic_policy, ExternalTrafficPolicy::Local(_)),
             ignores_weights: annotations.get(&rows::IGNORE_WEIGHTS)?,
             ranges,
-            security_groups: security_groups(annotations)?,
+            security_groups: if is_reused { None } else { security_groups(annotations)? },
             warnings,
+            all_weight: if is_reused { annotations.read(&rows::ALL_WEIGHT)? } else { None },
             weight: annotations.get(&rows::WEIGHT)?,
             instances,
         })
@@ -96,10 +130,11 @@ impl NlbDesired {
 
     /// The machines of a port's group.
     pub(super) fn servers(&self, port: &NlbDesiredPort) -> Vec<NlbServer> {
+        let weight = part(self.all_weight.filter(|_| port.given.is_some()), self.weight, self.instances.len());
         let server = |id: &String| NlbServer {
             instance: id.clone(),
             port: port.node_port,
-            weight: self.weight,
+            weight,
             description: port.group.clone(),
             is_leaving: false,
         };
@@ -176,6 +211,7 @@ fn ports(service: &LoadBalancer, annotations: Annotations<'_>, names: &NlbNames)
             node_port,
             description: names.listener(port.port, protocol),
             group: names.group(node_port, protocol),
+            given: None,
             listening,
             certificates: if protocol == NlbProtocol::TcpSsl { more_certificates(annotations)? } else { None },
             sending: NlbParameters::of_group(service, protocol)?,
@@ -190,6 +226,7 @@ fn warn(
     annotations: Annotations<'_>,
     live: Option<&NlbBalancer>,
     ports: &[NlbDesiredPort],
+    ignored: &mut Vec<String>,
     warnings: &mut Warnings,
 ) -> Result<()> {
     let version = annotations.read(&rows::IP_VERSION)?;
@@ -199,7 +236,6 @@ fn warn(
             rows::IP_VERSION.name
         )));
     }
-    let mut ignored = Vec::new();
     let is_dual = version.is_some_and(|it| it == "DualStack")
         || live.is_some_and(|it| it.ip_version.eq_ignore_ascii_case("DualStack"));
     if annotations.read(&own::IPV6_ADDRESS_TYPE)?.is_some_and(|it| it.starts_with("Enable")) && !is_dual {
@@ -246,10 +282,6 @@ fn warn(
             "externalTrafficPolicy Local at port {} with udp: there are no checks by HTTP, and nodes without pods get packets, too",
             udp.port
         ));
-    }
-    ignored.extend(unserved::without_effect(annotations));
-    if !ignored.is_empty() {
-        warnings.add("ServiceFieldsIgnored", format_args!("this has no effect here: {}", ignored.join("; ")));
     }
     Ok(())
 }

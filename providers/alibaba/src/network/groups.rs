@@ -2,15 +2,20 @@
 
 use std::cell::Cell;
 
+use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::{Error, SortedMap, SortedSet};
 
 use super::call::NlbCall;
 use super::desired::{NlbDesired, NlbDesiredPort};
 use super::step::NlbStop;
 use crate::api::NLB;
-use crate::api::fields::{numbered, text};
+use crate::api::fields::{borrowed, borrowed_words, tag_list, text};
 use crate::api::network_groups::{self as groups, BATCH, NlbGroup, NlbServer, ServerFields, server_pairs};
+use crate::api::network_listeners as listeners;
+use crate::api::network_load_balancers::NlbBalancer;
+use crate::load_balancer::annotations::GROUPS;
 use crate::load_balancer::marks::TagRelation;
+use crate::load_balancer::reused;
 
 /// The ids of groups, by their names.
 pub(super) type GroupIds = SortedMap<String, String>;
@@ -23,47 +28,111 @@ impl NlbCall<'_> {
     }
 
     /// Makes those that are missing, and lets all of them be as the Service asks for.
-    pub(super) fn write_groups(&self, desired: &NlbDesired) -> Result<GroupIds, NlbStop> {
+    pub(super) fn write_groups(&self, live: &NlbBalancer, desired: &NlbDesired) -> Result<GroupIds, NlbStop> {
+        self.check_given(live, desired)?;
         let all = self.own_groups()?;
         let mut ids = GroupIds::new();
         for port in &desired.ports {
-            let id = match all.iter().find(|it| it.name == port.group) {
-                Some(live) => live.id.clone(),
-                None => self.make_group(port)?,
+            let id = match (&port.given, all.iter().find(|it| it.name == port.group)) {
+                (Some(id), _) => id.clone(),
+                (None, Some(live)) => live.id.clone(),
+                (None, None) => self.make_group(port)?,
             };
             ids.insert(port.group.clone(), id);
         }
         self.jobs.settle(&self.region)?;
         for port in &desired.ports {
             let Some(id) = ids.get(&port.group) else { continue };
-            let group = GroupWriter { call: self, id, is_changing: Cell::new(false) };
+            let group = self.writer(id);
             if let Some(live) = all.iter().find(|it| it.id == *id) {
                 group.write_parameters(live, port, desired.is_local)?;
             }
-            group.write_servers(desired, port)?;
+            group.write_servers(&desired.servers(port), desired.ignores_weights)?;
         }
         Ok(ids)
     }
 
+    /// Refuses groups that an annotation names and that no listener of the load balancer sends to, or that a cluster has made.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, naming the annotation and the group.
+    fn check_given(&self, live: &NlbBalancer, desired: &NlbDesired) -> Result<(), NlbStop> {
+        let ids: Vec<&str> = desired.ports.iter().filter_map(|it| it.given.as_deref()).collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let found = groups::by_ids(&self.region, &ids)?;
+        let is_right = |id: &str| {
+            let group = found.iter().find(|it| it.id == id);
+            group.is_some_and(|it| it.is_of(&live.id) && reused::mark(&it.tags).is_none())
+        };
+        match ids.iter().find(|it| !is_right(it)) {
+            Some(id) => Err(Error::invalid(format_args!(
+                "annotation {}: no listener of {} sends to group {id}, or it was made for a Service: name another one",
+                GROUPS.name,
+                live.title()
+            ))
+            .into()),
+            None => Ok(()),
+        }
+    }
+
+    fn writer<'g>(&'g self, id: &'g str) -> GroupWriter<'g> {
+        GroupWriter { call: self, id, is_changing: Cell::new(false) }
+    }
+
     /// Lets the groups that are there follow the nodes.
-    pub(super) fn follow(&self, desired: &NlbDesired) -> Result<(), NlbStop> {
+    pub(super) fn follow(&self, live: &NlbBalancer, desired: &NlbDesired) -> Result<(), NlbStop> {
         self.jobs.settle(&self.region)?;
+        self.check_given(live, desired)?;
         let all = self.own_groups()?;
         for port in &desired.ports {
-            if let Some(live) = all.iter().find(|it| it.name == port.group) {
-                GroupWriter { call: self, id: &live.id, is_changing: Cell::new(false) }.write_servers(desired, port)?;
+            let own = all.iter().find(|it| it.name == port.group).map(|it| &it.id);
+            if let Some(id) = port.given.as_ref().or(own) {
+                self.writer(id).write_servers(&desired.servers(port), desired.ignores_weights)?;
             }
         }
         self.jobs.settle(&self.region)
     }
 
-    /// Deletes those that no port needs any more.
-    pub(super) fn remove_groups(&self, used: &GroupIds) -> Result<(), NlbStop> {
+    /// Deletes those that no port needs any more. One that a listener of somebody's own sends to stays without machines.
+    pub(super) fn remove_groups(&self, live: &NlbBalancer, used: &GroupIds) -> Result<(), NlbStop> {
         let all = self.own_groups()?;
-        for group in all.iter().filter(|it| self.names.is_ours(&it.name) && !used.values().any(|id| *id == it.id)) {
-            self.delete_group(&group.id)?;
+        let unused = |it: &&NlbGroup| self.names.is_ours(&it.name) && !used.values().any(|id| *id == it.id);
+        let unused: Vec<&NlbGroup> = all.iter().filter(unused).collect();
+        if unused.is_empty() {
+            return Ok(());
+        }
+        let listening = if self.is_reused(live) { listeners::all(&self.region, &live.id)? } else { Vec::new() };
+        for group in unused {
+            match listening.iter().any(|it| it.group == group.id) {
+                true => self.writer(&group.id).write_servers(&[], false)?,
+                false => self.delete_group(&group.id)?,
+            }
         }
         Ok(())
+    }
+
+    /// Takes away what the Service has in a load balancer of somebody's own: its listeners, its groups, and its machines in groups that its
+    /// annotation names. Everything else stays.
+    pub(super) fn remove_parts(&self, live: &NlbBalancer) -> Result<(), NlbStop> {
+        self.jobs.settle(&self.region)?;
+        let own = listeners::all(&self.region, &live.id)?;
+        for it in own.iter().filter(|it| self.names.is_ours(&it.description) && it.status != "Deleting") {
+            self.send("DeleteListener", &[("ListenerId", &it.id)])?;
+        }
+        self.jobs.settle(&self.region)?;
+        // A value that is not allowed has let no machine into a group.
+        let given = Annotations::of(self.service).read(&GROUPS).ok().flatten().unwrap_or_default();
+        let ids: Vec<&str> = given.iter().map(|(id, _)| id.as_str()).collect();
+        let given = if ids.is_empty() { Vec::new() } else { groups::by_ids(&self.region, &ids)? };
+        for group in given.iter().filter(|it| reused::mark(&it.tags).is_none()) {
+            self.writer(&group.id).write_servers(&[], false)?;
+        }
+        self.remove_groups(live, &GroupIds::new())?;
+        self.jobs.settle(&self.region)?;
+        self.wait_for_announced()
     }
 
     /// Deletes one. One that is gone counts as deleted.
@@ -78,7 +147,8 @@ impl NlbCall<'_> {
     fn make_group(&self, port: &NlbDesiredPort) -> Result<String, NlbStop> {
         let protocol = port.group_protocol().word();
         let token = self.token(&format!("{}-{}", port.node_port, port.protocol.word()))?;
-        let tags = numbered("Tag", self.tags().into_iter().map(|(key, value)| [("Key", key), ("Value", value)]));
+        let tags = self.tags();
+        let tags = tag_list(&tags);
         let mut pairs = vec![
             ("AnyPortEnabled", "false"),
             ("ClientToken", &*token),
@@ -86,7 +156,7 @@ impl NlbCall<'_> {
             ("ServerGroupName", &*port.group),
             ("VpcId", &*self.vpc),
         ];
-        pairs.extend(tags.iter().map(|(name, value)| (name.as_str(), *value)));
+        pairs.extend(borrowed(&tags));
         pairs.extend(port.sending.pairs());
         let answer = NLB.call("CreateServerGroup", &self.region, &pairs)?;
         self.begun("CreateServerGroup", &answer)?;
@@ -126,9 +196,8 @@ impl GroupWriter<'_> {
     }
 
     /// First adds what is missing, then takes away what is too many. Machines with another description are somebody's own.
-    fn write_servers(&self, desired: &NlbDesired, port: &NlbDesiredPort) -> Result<(), NlbStop> {
+    fn write_servers(&self, servers: &[NlbServer], ignores_weights: bool) -> Result<(), NlbStop> {
         let live = groups::servers(&self.call.region, self.id)?;
-        let servers = desired.servers(port);
         let key = |it: &NlbServer| (it.instance.clone(), it.port);
         let there: SortedMap<(String, u16), &NlbServer> = live.iter().map(|it| (key(it), it)).collect();
         let wanted: SortedSet<(String, u16)> = servers.iter().map(key).collect();
@@ -142,7 +211,7 @@ impl GroupWriter<'_> {
         let unwanted: Vec<NlbServer> = unwanted.cloned().collect();
         let is_heavier =
             |it: &&NlbServer| there.get(&key(it)).is_some_and(|own| is_ours(own) && own.weight != it.weight);
-        let weighed: Vec<NlbServer> = match desired.ignores_weights {
+        let weighed: Vec<NlbServer> = match ignores_weights {
             true => Vec::new(),
             false => servers.iter().filter(is_heavier).cloned().collect(),
         };
@@ -161,8 +230,7 @@ impl GroupWriter<'_> {
     fn change_servers(&self, action: &str, fields: ServerFields, servers: &[NlbServer]) -> Result<(), NlbStop> {
         servers.chunks(BATCH).try_for_each(|some| {
             let pairs = server_pairs(some, fields);
-            let pairs: Vec<(&str, &str)> = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-            self.send(action, &pairs)
+            self.send(action, &borrowed_words(&pairs))
         })
     }
 }

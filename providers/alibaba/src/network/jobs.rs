@@ -104,7 +104,7 @@ impl NlbJobs {
         let asked = self.open.borrow().clone();
         let ids: Vec<&str> = asked.iter().map(|it| it.id.as_str()).collect();
         let states = jobs::states(region, &ids)?;
-        let is = |it: &NlbJob, state: JobState| states.get(&it.id) == Some(&state);
+        let is = |it: &NlbJob, state: JobState| states.iter().any(|(id, own)| *id == it.id && *own == state);
         // One of which the cloud says nothing is over: what it has left is read.
         let open: Vec<NlbJob> = asked.iter().filter(|it| is(it, JobState::Processing)).cloned().collect();
         let failed = asked.iter().find(|it| is(it, JobState::Failed));

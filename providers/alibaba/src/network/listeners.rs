@@ -4,6 +4,7 @@ use super::call::NlbCall;
 use super::desired::{NlbDesired, NlbDesiredPort};
 use super::groups::GroupIds;
 use super::step::NlbStop;
+use crate::api::fields::{borrowed, counted, without};
 use crate::api::network_listeners::{self as listeners, NlbListener, NlbProtocol};
 use crate::api::network_load_balancers::NlbBalancer;
 
@@ -68,17 +69,15 @@ impl NlbCall<'_> {
     fn write_certificates(&self, listener: &str, port: &NlbDesiredPort) -> Result<(), NlbStop> {
         let Some(wanted) = &port.certificates else { return Ok(()) };
         let live = listeners::certificates(&self.region, listener)?;
-        let without = |all: &[String], others: &[String]| -> Vec<String> {
-            all.iter().filter(|it| !others.contains(it)).cloned().collect()
-        };
         let (missing, unwanted) = (without(wanted, &live), without(&live, wanted));
-        let names: Vec<String> = (1..=CERTIFICATES).map(|it| format!("AdditionalCertificateIds.{it}")).collect();
         for (action, ids) in [("Associate", missing), ("Disassociate", unwanted)] {
             for some in ids.chunks(CERTIFICATES) {
                 // It takes one change at a time.
                 self.jobs.settle(&self.region)?;
+                let some: Vec<&str> = some.iter().map(String::as_str).collect();
+                let some = counted("AdditionalCertificateIds", &some);
                 let mut pairs = vec![("ListenerId", listener)];
-                pairs.extend(names.iter().map(String::as_str).zip(some.iter().map(String::as_str)));
+                pairs.extend(borrowed(&some));
                 self.send(&format!("{action}AdditionalCertificatesWithListener"), &pairs)?;
             }
         }

@@ -7,6 +7,8 @@ use super::annotations as own;
 use crate::api::network_groups::NlbGroup;
 use crate::api::network_listeners::{NlbProtocol, PROXY_FIELDS, proxy_fields};
 use crate::load_balancer::annotations as rows;
+use crate::load_balancer::words::ParameterRow;
+use Spelling::{Each, Flag, Same, Upper};
 
 /// The port of checks that means the node port.
 const NODE_PORT: &str = "0";
@@ -18,17 +20,81 @@ const CHECKS: [&str; 4] = [
     "HealthCheckConfig.HealthCheckConnectPort",
 ];
 
+/// The way in which a request writes a value.
+#[derive(Clone, Copy, Debug)]
+enum Spelling {
+    Same,
+    Upper,
+    /// `on` as `true`.
+    Flag,
+    /// Words with commas between them as a list.
+    Each,
+}
+
+/// A parameter: the annotation, its name, and how it is written.
+type NlbParameter = (&'static dyn ParameterRow, &'static str, Spelling);
+
+/// Those of listeners.
+const LISTENING: [NlbParameter; 3] = [
+    (&rows::IDLE_TIMEOUT, "IdleTimeout", Same),
+    (&own::CPS, "Cps", Same),
+    (&rows::PROXY_PROTOCOL, "ProxyProtocolEnabled", Same),
+];
+/// Those of listeners with tcpssl.
+const WITH_TLS: [NlbParameter; 4] = [
+    (&rows::TLS_POLICY, "SecurityPolicyId", Same),
+    (&own::CA, "CaEnabled", Same),
+    (&own::ALPN, "AlpnEnabled", Same),
+    (&own::ALPN_POLICY, "AlpnPolicy", Same),
+];
+/// Those of groups.
+const SENDING: [NlbParameter; 15] = [
+    (&rows::SCHEDULER, "Scheduler", Same),
+    (&rows::DRAIN, "ConnectionDrainEnabled", Flag),
+    (&rows::DRAIN_TIMEOUT, "ConnectionDrainTimeout", Same),
+    (&own::PRESERVE_CLIENT, "PreserveClientIpEnabled", Same),
+    (&rows::CHECK_FLAG, CHECKS[0], Flag),
+    (&rows::CHECK_TYPE, CHECKS[1], Upper),
+    (&rows::CHECK_PATH, CHECKS[2], Same),
+    (&rows::CHECK_PORT, CHECKS[3], Same),
+    (&rows::HEALTHY, "HealthCheckConfig.HealthyThreshold", Same),
+    (&rows::UNHEALTHY, "HealthCheckConfig.UnhealthyThreshold", Same),
+    (&rows::CHECK_INTERVAL, "HealthCheckConfig.HealthCheckInterval", Same),
+    (&rows::CHECK_CONNECT_TIMEOUT, "HealthCheckConfig.HealthCheckConnectTimeout", Same),
+    (&rows::CHECK_DOMAIN, "HealthCheckConfig.HealthCheckDomain", Same),
+    (&rows::CHECK_METHOD, "HealthCheckConfig.HttpCheckMethod", Upper),
+    (&rows::CHECK_CODES, "HealthCheckConfig.HealthCheckHttpCode", Each),
+];
+
 /// Parameters that a part has to have. What no annotation names is as it is, and the API's choice at first.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct NlbParameters(Vec<(String, String)>);
 
 impl NlbParameters {
-    fn add(&mut self, name: &str, value: Option<impl ToString>) {
-        self.0.extend(value.map(|it| (name.to_owned(), it.to_string())));
+    fn add(&mut self, name: &str, value: &str) {
+        self.0.push((name.to_owned(), value.to_owned()));
     }
 
-    fn add_all(&mut self, name: &str, values: impl IntoIterator<Item = String>) {
-        self.0.extend((1..).zip(values).map(|(number, it): (usize, _)| (format!("{name}.{number}"), it)));
+    fn add_all<'v>(&mut self, name: &str, values: impl Iterator<Item = &'v str>) {
+        self.0.extend((1..).zip(values).map(|(number, it): (usize, _)| (format!("{name}.{number}"), it.to_owned())));
+    }
+
+    /// Adds what annotations say for these rows.
+    fn read(&mut self, annotations: Annotations<'_>, table: &[NlbParameter]) -> Result<()> {
+        for (row, name, spelling) in table {
+            let Some(word) = row.word(annotations)? else { continue };
+            match spelling {
+                Spelling::Same => self.add(name, &word),
+                Spelling::Upper => self.add(name, &word.to_ascii_uppercase()),
+                Spelling::Flag => self.add(name, if word == "on" { "true" } else { "false" }),
+                Spelling::Each => self.add_all(name, word.split(',').filter(|it| !it.is_empty())),
+            }
+        }
+        Ok(())
+    }
+
+    fn value(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
     }
 
     /// Those of a listener with this protocol.
@@ -38,24 +104,22 @@ impl NlbParameters {
     /// `invalid`, naming the annotation, its value and the allowed values.
     pub(super) fn of_listener(annotations: Annotations<'_>, protocol: NlbProtocol) -> Result<Self> {
         let mut parameters = Self::default();
-        parameters.add("IdleTimeout", annotations.read(&rows::IDLE_TIMEOUT)?);
-        parameters.add("Cps", annotations.read(&own::CPS)?);
-        let proxies = annotations.read(&rows::PROXY_PROTOCOL)?;
-        parameters.add("ProxyProtocolEnabled", proxies);
+        parameters.read(annotations, &LISTENING)?;
         let links = [&own::LINK_ENDPOINT, &own::LINK_SERVICE, &own::LINK_NETWORK].map(|it| annotations.read(it));
         let [endpoint, service, network] = links;
         let links = [endpoint?, service?, network?];
-        if proxies == Some("true") && links.iter().any(Option::is_some) {
-            parameters.add(PROXY_FIELDS, Some(proxy_fields(links.map(|it| it == Some("true")))));
+        if parameters.value("ProxyProtocolEnabled") == Some("true") && links.iter().any(Option::is_some) {
+            parameters.add(PROXY_FIELDS, &proxy_fields(links.map(|it| it == Some("true"))));
         }
         if protocol == NlbProtocol::TcpSsl {
-            parameters.add_all("CertificateIds", annotations.read(&own::CERTIFICATES)?.unwrap_or_default());
-            parameters.add("SecurityPolicyId", annotations.read(&rows::TLS_POLICY)?);
-            parameters.add("CaEnabled", annotations.read(&own::CA)?);
-            parameters.add_all("CaCertificateIds", annotations.read(&own::CA_CERTIFICATES)?.unwrap_or_default());
-            let agrees = annotations.read(&own::ALPN)?;
-            parameters.add("AlpnEnabled", agrees);
-            parameters.add("AlpnPolicy", annotations.read(&own::ALPN_POLICY)?.filter(|_| agrees != Some("false")));
+            parameters.read(annotations, &WITH_TLS)?;
+            if parameters.value("AlpnEnabled") == Some("false") {
+                parameters.0.retain(|(name, _)| name != "AlpnPolicy");
+            }
+            for (name, key) in [("CertificateIds", &own::CERTIFICATES), ("CaCertificateIds", &own::CA_CERTIFICATES)] {
+                let ids = annotations.read(key)?.unwrap_or_default();
+                parameters.add_all(name, ids.iter().map(String::as_str));
+            }
         }
         Ok(parameters)
     }
@@ -66,35 +130,21 @@ impl NlbParameters {
     ///
     /// As [`Self::of_listener`].
     pub(super) fn of_group(service: &LoadBalancer, protocol: NlbProtocol) -> Result<Self> {
-        let annotations = Annotations::of(service);
-        let is_on = |it: &str| if it == "on" { "true" } else { "false" };
-        let check = |name: &str| format!("HealthCheckConfig.{name}");
         let mut parameters = Self::default();
-        parameters.add("Scheduler", annotations.read(&rows::SCHEDULER)?);
-        parameters.add("ConnectionDrainEnabled", annotations.read(&rows::DRAIN)?.map(is_on));
-        parameters.add("ConnectionDrainTimeout", annotations.read(&rows::DRAIN_TIMEOUT)?);
-        parameters.add("PreserveClientIpEnabled", annotations.read(&own::PRESERVE_CLIENT)?);
-        parameters.add(CHECKS[0], annotations.read(&rows::CHECK_FLAG)?.map(is_on));
-        let kind = annotations.read(&rows::CHECK_TYPE)?.filter(|it| *it != "udp" || protocol == NlbProtocol::Udp);
-        parameters.add(CHECKS[1], kind.map(str::to_ascii_uppercase));
-        parameters.add(CHECKS[2], annotations.read(&rows::CHECK_PATH)?);
-        let port = annotations.read(&rows::CHECK_PORT)?;
-        parameters.add(CHECKS[3], port.map(|it| if it == "-520" { NODE_PORT.to_owned() } else { it }));
-        parameters.add(&check("HealthyThreshold"), annotations.read(&rows::HEALTHY)?);
-        parameters.add(&check("UnhealthyThreshold"), annotations.read(&rows::UNHEALTHY)?);
-        parameters.add(&check("HealthCheckInterval"), annotations.read(&rows::CHECK_INTERVAL)?);
-        parameters.add(&check("HealthCheckConnectTimeout"), annotations.read(&rows::CHECK_CONNECT_TIMEOUT)?);
-        parameters.add(&check("HealthCheckDomain"), annotations.read(&rows::CHECK_DOMAIN)?);
-        parameters.add(&check("HttpCheckMethod"), annotations.read(&rows::CHECK_METHOD)?.map(str::to_ascii_uppercase));
-        let codes = annotations.read(&rows::CHECK_CODES)?.unwrap_or_default();
-        let codes = codes.split(',').filter(|it| !it.is_empty()).map(str::to_owned);
-        parameters.add_all(&check("HealthCheckHttpCode"), codes);
+        parameters.read(Annotations::of(service), &SENDING)?;
+        if protocol != NlbProtocol::Udp {
+            parameters.0.retain(|(name, value)| name != CHECKS[1] || value != "UDP");
+        }
+        if let Some((_, port)) = parameters.0.iter_mut().find(|(name, value)| name == CHECKS[3] && value == "-520") {
+            NODE_PORT.clone_into(port);
+        }
         if let ExternalTrafficPolicy::Local(port) = service.external_traffic_policy
             && protocol != NlbProtocol::Udp
             && parameters.leaves_checks()
         {
-            let asks = ["true", "HTTP", LoadBalancer::HEALTH_CHECK_PATH, &*port.to_string()].map(str::to_owned);
-            parameters.0.extend(CHECKS.iter().map(|it| (*it).to_owned()).zip(asks));
+            let port = port.to_string();
+            let asks = ["true", "HTTP", LoadBalancer::HEALTH_CHECK_PATH, &*port];
+            CHECKS.iter().zip(asks).for_each(|(name, value)| parameters.add(name, value));
         }
         Ok(parameters)
     }
@@ -110,8 +160,8 @@ impl NlbParameters {
         let has_them =
             is(CHECKS[1], "HTTP") && is(CHECKS[2], LoadBalancer::HEALTH_CHECK_PATH) && !is(CHECKS[3], NODE_PORT);
         if !is_local && self.leaves_checks() && has_them {
-            self.add(CHECKS[1], Some("TCP"));
-            self.add(CHECKS[3], Some(NODE_PORT));
+            self.add(CHECKS[1], "TCP");
+            self.add(CHECKS[3], NODE_PORT);
         }
     }
 

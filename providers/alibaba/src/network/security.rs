@@ -5,7 +5,7 @@ use aerostat_sdk::Error;
 use super::call::NlbCall;
 use super::desired::NlbDesired;
 use super::step::NlbStop;
-use crate::api::fields::numbered;
+use crate::api::fields::{borrowed, counted, tag_list};
 use crate::api::network_load_balancers::NlbBalancer;
 use crate::api::security_groups::{self as groups, EcsRule};
 use crate::load_balancer::marks::TagRelation;
@@ -45,15 +45,16 @@ impl NlbCall<'_> {
         if ids.is_empty() {
             return Ok(());
         }
-        let names: Vec<String> = (1..=ids.len()).map(|it| format!("SecurityGroupIds.{it}")).collect();
+        let ids = counted("SecurityGroupIds", ids);
         let mut pairs = vec![("LoadBalancerId", &*live.id)];
-        pairs.extend(names.iter().map(String::as_str).zip(ids.iter().copied()));
+        pairs.extend(borrowed(&ids));
         self.send(action, &pairs)
     }
 
     fn make_security(&self) -> Result<String, NlbStop> {
         let (name, token) = (format!("{NAME}{}", self.service.name), self.token("sg")?);
-        let tags = numbered("Tag", self.tags().into_iter().map(|(key, value)| [("Key", key), ("Value", value)]));
+        let tags = self.tags();
+        let tags = tag_list(&tags);
         let mut pairs = vec![
             ("ClientToken", &*token),
             ("Description", self.names.security()),
@@ -61,7 +62,7 @@ impl NlbCall<'_> {
             ("SecurityGroupType", "enterprise"),
             ("VpcId", &*self.vpc),
         ];
-        pairs.extend(tags.iter().map(|(name, value)| (name.as_str(), *value)));
+        pairs.extend(borrowed(&tags));
         match groups::create(&self.region, &pairs)? {
             id if id.is_empty() => Err(Error::unavailable("CreateSecurityGroup: an answer without an id").into()),
             id => Ok(id),

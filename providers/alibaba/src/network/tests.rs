@@ -2,6 +2,7 @@
 
 mod cloud;
 mod recorded;
+mod reused;
 mod values;
 
 use aerostat_sdk::testing::{self, FakeCloud as _, Host, answer};
@@ -81,11 +82,11 @@ impl Instances for NetworkAlone {
 
 impl LoadBalancers for NetworkAlone {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
-        super::ensure(desired)
+        super::ensure(desired, crate::kinds::ensure_network)
     }
 
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
-        super::delete(unwanted)
+        super::delete(unwanted, crate::kinds::delete_network)
     }
 }
 

@@ -20,6 +20,9 @@ aerostat_sdk::table! {
     RESOURCE_GROUP: Custom<String> = ("resourceGroup", Custom { allowed: "the id of a resource group such as rg-1", parse: group_id },
         "The resource group of new load balancers.").otherwise("the account's default");
     NO_INTERNET: Bool = ("disablePublicSLB", Bool, "Services get no load balancer with an address of the internet.").default("false");
+    ADOPT_BY_ID: Bool = ("adoptById", Bool,
+        "Whether a Service may have its parts in any load balancer of the account by annotation id. Whoever may write Services can then write to each that no cluster has marked.")
+        .default("false");
     POLL_INTERVAL: Span = ("pollInterval", Span::between(SECOND, Duration::from_mins(5)),
         "How long to wait before a load balancer that is being built is read again.").default("5s");
     CREATE_AGAIN_AFTER: Span = ("createAgainAfter", Span::between(SECOND, Duration::from_hours(1)),
@@ -34,6 +37,7 @@ pub(crate) struct SlbSettings {
     pub(crate) switches: Vec<String>,
     pub(crate) resource_group: Option<String>,
     pub(crate) refuses_internet: bool,
+    pub(crate) adopts_by_id: bool,
     pub(crate) pauses: Pauses,
 }
 
@@ -49,6 +53,7 @@ impl SlbSettings {
             switches: settings::read(&SWITCHES)?.unwrap_or_default(),
             resource_group: settings::read(&RESOURCE_GROUP)?,
             refuses_internet: settings::get(&NO_INTERNET)?,
+            adopts_by_id: settings::get(&ADOPT_BY_ID)?,
             pauses: Pauses { poll: settings::get(&POLL_INTERVAL)?, create_again: settings::get(&CREATE_AGAIN_AFTER)? },
         })
     }

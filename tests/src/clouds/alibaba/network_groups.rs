@@ -219,6 +219,8 @@ fn list(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, Refused> {
     let part = answer_part("/nlb/ListServerGroups", &["ServerGroups", "*"]);
     let shown = |group: &Value| {
         let mut shown = fitting(part, group);
+        let own = world.network_listeners.of("ServerGroupId", text(group, "ServerGroupId"));
+        shown["RelatedLoadBalancerIds"] = own.map(|(_, it)| it["LoadBalancerId"].clone()).collect();
         shown["HealthCheck"] = fitting(&part["HealthCheck"], &group["HealthCheck"]);
         shown["Tags"] = json!(spelled_tags(&part["Tags"][0], group));
         shown["ServerCount"] = json!(group["Servers"].as_array().map_or(0, Vec::len));

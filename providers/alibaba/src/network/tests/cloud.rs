@@ -414,9 +414,22 @@ impl FakeCloud for FakeNlb {
                     shown["ServerGroupName"] = it.name.as_str().into();
                     shown["ServerGroupStatus"] =
                         if self.jobs.is_busy(id, moment) { "Configuring" } else { "Available" }.into();
+                    let own = self.listeners.all().filter(|(_, it)| it.body["ServerGroupId"] == **id);
+                    shown["RelatedLoadBalancerIds"] = own.map(|(_, it)| it.body["LoadBalancerId"].clone()).collect();
                     shown
                 };
-                let shown: Vec<Value> = listed(&self.groups, &pairs, moment).iter().map(shown).collect();
+                let asked: Vec<&Value> =
+                    pairs.iter().filter(|(it, _)| it.starts_with("ServerGroupIds.")).map(|(_, it)| it).collect();
+                let found = match asked.is_empty() {
+                    true => listed(&self.groups, &pairs, moment),
+                    false => self
+                        .groups
+                        .all()
+                        .map(|(id, _)| id.to_owned())
+                        .filter(|id| asked.iter().any(|it| *it == id))
+                        .collect(),
+                };
+                let shown: Vec<Value> = found.iter().map(shown).collect();
                 page("ServerGroups", &shown, &pairs)
             }
             ("nlb", "ListListeners") => {
