@@ -196,7 +196,7 @@ test-other: preflight $(ZIG) ## Build the program for the other architecture, ar
 	@deploy/starts.sh target/other-program/aerostat-linux-$(OTHER_ARCHITECTURE) "$$(awk -F '"' '/^version = / { print $$2; exit }' Cargo.toml)"
 
 .PHONY: test-openstack
-test-openstack: control-plane openstack ## Try the provider for OpenStack on a real one, on this machine: as root on Debian, a quarter of an hour. It is no part of make test.
+test-openstack: control-plane openstack ## Try the providers for OpenStack on a real one, on this machine: as root on Debian, a quarter of an hour. It is no part of make test.
 	@printf '\n==> Building aerostat, the providers and the test (minutes at the first time)\n'
 	@$(CARGO) build --locked --workspace --bins
 	@# One after the other: they share the cloud.
@@ -277,7 +277,7 @@ alibaba: preflight ## Install Alibaba Cloud's own clients, the SDKs of ECS, CLB,
 	@tests/venv.sh alibaba "Clients of Alibaba Cloud" "a minute"
 
 .PHONY: openstack
-openstack: keystone ## Install Nova, Placement, Glance, Neutron, Octavia, MariaDB and RabbitMQ into target/ (three minutes, once). It needs Debian's apt-get and root.
+openstack: keystone ## Install Nova, Placement, Glance, Neutron, Octavia, Cinder, MariaDB and RabbitMQ into target/ (three minutes, once). It needs Debian's apt-get and root.
 	@tests/openstack/build.sh
 
 .PHONY: baseline

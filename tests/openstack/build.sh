@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs a whole OpenStack for make test-openstack into target/openstack: Nova, Placement, Glance, Neutron and Octavia as requirements.txt
-# pins them, by hash, in a virtual environment of their own; MariaDB and RabbitMQ out of Debian's packages, which are unpacked there and not
-# installed. In target/openstack/empty are the databases of all services, with their tables, which each start copies. What was made from
+# Installs a whole OpenStack for make test-openstack into target/openstack: Nova, Placement, Glance, Neutron, Octavia and Cinder as
+# requirements.txt pins them, by hash, in a virtual environment of their own; MariaDB and RabbitMQ out of Debian's packages, which are unpacked
+# there and not installed. In target/openstack/empty are the databases of all services, with their tables, which each start copies. What was made from
 # the same files is kept. Keystone is make keystone's.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -13,8 +13,8 @@ packages=(
 	erlang-asn1 erlang-base erlang-crypto erlang-eldap erlang-inets erlang-mnesia erlang-os-mon erlang-parsetools erlang-public-key
 	erlang-runtime-tools erlang-ssl erlang-syntax-tools erlang-tools erlang-xmerl rabbitmq-server
 )
-services=(placement glance nova_api nova nova_cell0 neutron octavia)
-begun=$SECONDS working='' database='' step=0 steps=9
+services=(placement glance nova_api nova nova_cell0 neutron octavia cinder)
+begun=$SECONDS working='' database='' step=0 steps=10
 
 fail() { # cause, next step
 	printf 'openstack: %s\nNext step: %s\n' "$1" "$2" >&2
@@ -94,7 +94,7 @@ environment() {
 	# Two have no wheels: of these the sources are built.
 	"$out/env/bin/python" -m pip install --disable-pip-version-check --no-input --quiet --require-hashes \
 		--only-binary :all: --no-binary ovs,simplegeneric -r requirements.txt
-	# A network that binds each port at once.
+	# A network that binds each port at once, and volumes of nothing.
 	cp -r driver "$out/driver"
 	"$out/env/bin/python" -m pip install --disable-pip-version-check --no-input --quiet --no-deps --no-index --no-build-isolation "$out/driver"
 }
@@ -144,6 +144,7 @@ migrate_nova() {
 	run nova-manage --config-file "$file" db sync
 }
 migrate_neutron() { run neutron-db-manage --config-file "$(configuration neutron)" upgrade head; }
+migrate_cinder() { run cinder-manage --config-file "$(configuration cinder)" db sync; }
 migrate_octavia() { run octavia-db-manage --config-file "$(configuration octavia)" upgrade head; }
 
 mkdir -p "$out"
@@ -157,7 +158,7 @@ else
 fi
 wheels=$(cat requirements.txt driver/* | cksum)
 if [ "$(cat "$out/.installed" 2>/dev/null)" != "$wheels" ]; then
-	stage 'installing Nova, Placement, Glance, Neutron and Octavia (two minutes, once)' environment
+	stage 'installing Nova, Placement, Glance, Neutron, Octavia and Cinder (two minutes, once)' environment
 	printf '%s' "$wheels" >"$out/.installed"
 else
 	steps=$((steps - 1))
@@ -168,7 +169,7 @@ LD_LIBRARY_PATH=$libraries "$debian/usr/sbin/mariadbd" --no-defaults --basedir="
 	--socket="$empty/mariadb.sock" --skip-networking --pid-file="$empty/mariadb.pid" --innodb-flush-log-at-trx-commit=0 --innodb-log-file-size=16M >>"$out/build.log" 2>&1 &
 database=$!
 stage 'starting it' answers
-for service in placement glance nova neutron octavia; do
+for service in placement glance nova neutron octavia cinder; do
 	stage "tables of ${service^}" "migrate_$service"
 done
 kill "$database"

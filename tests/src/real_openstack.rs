@@ -1,9 +1,10 @@
-//! A whole OpenStack on loopback: Keystone, Placement, Glance, Nova, Neutron and Octavia, on MariaDB and RabbitMQ.
+//! A whole OpenStack on loopback: Keystone, Placement, Glance, Nova, Neutron, Octavia and Cinder, on MariaDB and RabbitMQ.
 //!
 //! ```text
 //! aerostat ─► Recorder ─► Nova ──► Placement, conductor, scheduler, compute (fake machines)
 //!                     ├─► Neutron (each port is bound at once, no packet flows)
-//!                     └─► Octavia ─► worker ─► Nova, Neutron, Glance (real machines and ports, no data plane)
+//!                     ├─► Octavia ─► worker ─► Nova, Neutron, Glance (real machines and ports, no data plane)
+//!                     └─► Cinder ──► scheduler, volume (volumes that hold nothing)
 //! ```
 //!
 //! `make openstack` installs it. In region [`REGION`] the catalogue leads through recorders, in [`INNER`], which the services ask each other
@@ -24,7 +25,7 @@ use self::cloud::Admin;
 use self::services::Services;
 use crate::keystone::Keystone;
 
-pub use self::cloud::{Cloud, Refusal};
+pub use self::cloud::{Cloud, Refusal, VOLUMES};
 pub use self::ground::Ground;
 pub use self::recorder::{Asked, Notes, Recorder};
 pub use crate::keystone::REGION;
@@ -38,7 +39,7 @@ pub struct RealOpenstack {
     pub cloud: Cloud,
     /// The networks, the router, the project and its user.
     pub ground: Ground,
-    /// The requests to Nova, Neutron and Octavia in [`REGION`].
+    /// The requests to Nova, Neutron, Octavia and Cinder in [`REGION`].
     pub notes: Notes,
     /// The way to Nova in [`REGION`].
     pub compute: Recorder,
@@ -46,6 +47,8 @@ pub struct RealOpenstack {
     pub network: Recorder,
     /// The way to Octavia in [`REGION`].
     pub load_balancer: Recorder,
+    /// The way to Cinder in [`REGION`].
+    pub volume: Recorder,
     services: Services,
 }
 
@@ -74,19 +77,28 @@ impl RealOpenstack {
         publish(cloud.keystone(), "load-balancer", INNER, &octavia).await;
         services.answers_at("octavia", &octavia).await;
         cloud.put("load-balancer", &octavia);
+        let cinder = services.api("cinder", "cinder.wsgi.api", &[("HOME", folder.as_os_str())]);
+        services.worker("cinder-scheduler", "cinder");
+        services.worker("cinder-volume", "cinder");
+        publish(cloud.keystone(), VOLUMES, INNER, &of_project(&cinder)).await;
+        services.answers_at("cinder", &cinder).await;
+        cloud.put(VOLUMES, &cinder);
         let notes = Notes::default();
-        let [compute, network, load_balancer] = [
+        let [compute, network, load_balancer, volume] = [
             Recorder::before("compute", cloud.url("compute"), &notes).await,
             Recorder::before("network", cloud.url("network"), &notes).await,
             Recorder::before("load-balancer", &octavia, &notes).await,
+            Recorder::before(VOLUMES, &cinder, &notes).await,
         ];
         publish(cloud.keystone(), "compute", REGION, &format!("{}/v2.1", compute.url())).await;
         publish(cloud.keystone(), "network", REGION, &network.url()).await;
         publish(cloud.keystone(), "load-balancer", REGION, &load_balancer.url()).await;
+        publish(cloud.keystone(), VOLUMES, REGION, &of_project(&volume.url())).await;
         let ground = Ground::build(&cloud).await;
         services.has_hosts().await;
+        cloud.disks().await;
         services.say("the ground is there");
-        Self { cloud, ground, compute, network, load_balancer, notes, services }
+        Self { cloud, ground, compute, network, load_balancer, volume, notes, services }
     }
 
     /// Lets nova-compute stand still: machines stay as they are, and load balancers in PENDING_CREATE.
@@ -110,7 +122,7 @@ impl RealOpenstack {
     }
 }
 
-/// Starts all but Octavia: the services by type, and their URLs.
+/// Starts all but Octavia and Cinder: the services by type, and their URLs.
 async fn basis(services: &mut Services, admin: &Admin) -> Vec<(&'static str, String)> {
     let folder = services.installed.run("conf");
     let paste = |service: &str| services.installed.environment().join(format!("etc/{service}"));
@@ -157,6 +169,11 @@ fn cells(services: &Services) -> String {
         database("nova_cell0"),
         database("nova"),
     )
+}
+
+/// The URL of Cinder as catalogues have it, with the project of whoever asks.
+fn of_project(url: &str) -> String {
+    format!("{url}/v3/%(project_id)s")
 }
 
 /// Puts a service into the catalogue.

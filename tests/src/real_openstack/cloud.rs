@@ -13,6 +13,9 @@ use crate::wait;
 /// The flavour of a load balancer's machine, by its id, and of nodes, by its name.
 pub(super) const FLAVOR: &str = "m1.tiny";
 
+/// The type of Cinder in the catalogue.
+pub const VOLUMES: &str = "volumev3";
+
 /// Keystone, and the administrator's token for the other services.
 pub(super) struct Admin {
     pub(super) keystone: Keystone,
@@ -96,6 +99,16 @@ impl Cloud {
             json!({ "subnet": { "network_id": network, "ip_version": 4, "cidr": "10.5.0.0/16", "name": "m" } });
         self.done(Method::POST, "network", "/v2.0/subnets", subnet).await;
         network
+    }
+
+    /// Waits until Cinder's scheduler knows both places of volumes, without which they end in `error`, and makes the type `fast`.
+    pub(super) async fn disks(&self) {
+        let known = wait::within(PATIENCE, async || {
+            let pools = self.list(VOLUMES, "/v3/scheduler-stats/get_pools", "pools").await;
+            (pools.len() == 2).then_some(())
+        });
+        assert!(known.await.is_some(), "Cinder's scheduler knows no place of volumes");
+        self.done(Method::POST, VOLUMES, "/v3/types", json!({ "volume_type": { "name": "fast" } })).await;
     }
 
     /// Makes a machine of a project with these ports: its id. It is waited for.

@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::cloud::{Cloud, text};
+use super::cloud::{Cloud, VOLUMES, text};
 use crate::keystone::ApplicationCredential;
 use crate::wait;
 
@@ -106,7 +106,7 @@ impl Ground {
         }
     }
 
-    /// Takes everything out of the project that a test may have made: load balancers, machines, floating IPs, security groups, routes.
+    /// Takes everything out of the project that a test may have made: load balancers, machines, volumes, floating IPs, security groups, routes.
     pub async fn clear(&self, cloud: &Cloud) {
         let project = &self.project;
         let balancers = format!("/v2.0/lbaas/loadbalancers?project_id={project}");
@@ -126,6 +126,12 @@ impl Ground {
         for it in cloud.list("compute", &servers, "servers").await {
             self.remove(cloud, &text(&it["id"])).await;
         }
+        let volumes = format!("/v3/volumes?all_tenants=1&project_id={project}");
+        for it in cloud.list(VOLUMES, &volumes, "volumes").await {
+            let path = format!("/v3/volumes/{}/action", text(&it["id"]));
+            cloud.done(Method::POST, VOLUMES, &path, json!({ "os-force_delete": {} })).await;
+        }
+        gone("volumes", async || cloud.list(VOLUMES, &volumes, "volumes").await.is_empty()).await;
         for (kind, name) in [("floatingips", "floatingips"), ("ports", "ports"), ("security-groups", "security_groups")]
         {
             let path = format!("/v2.0/{kind}?project_id={project}");

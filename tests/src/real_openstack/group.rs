@@ -8,7 +8,8 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-/// Asks the program to end when standard input ends, which it does whatever becomes of the tests, and ends its group after ten seconds.
+/// Asks the program to end when standard input ends, which it does whatever becomes of the tests, and ends its group after ten seconds,
+/// and the one that the program may have made for itself.
 /// The program may take less of the processors than others: it shares them with the tests.
 const GUARD: &str = r#"
 nice -n 5 "$@" </dev/null & child=$!
@@ -16,6 +17,7 @@ cat >/dev/null
 kill "$child" 2>/dev/null
 tries=0
 while kill -0 "$child" 2>/dev/null && [ "$tries" -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+kill -KILL "-$child" 2>/dev/null
 kill -KILL "-$$"
 "#;
 

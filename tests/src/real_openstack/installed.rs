@@ -29,8 +29,8 @@ impl Installed {
         }
         copy(&root.join("empty"), &run);
         let installed = Self { root, _lock: lock };
-        for folder in ["conf", "glance/images", "glance/staging", "glance/tasks", "nova", "neutron", "octavia", "logs"]
-        {
+        let of_glance = ["glance/images", "glance/staging", "glance/tasks"];
+        for folder in ["conf", "nova", "neutron", "octavia", "cinder", "logs"].into_iter().chain(of_glance) {
             fs::create_dir_all(installed.run(folder)).expect("a folder under target/");
         }
         installed
