@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_cluster_has_marked_is_refused() {
+    fn marks_of_any_cluster_are_refused() {
         for key in [CLUSTER_UID, SERVICE_UID, VENDOR_NAME, VENDOR_CLUSTER] {
             let tags = [("team".to_owned(), "web".to_owned()), (key.to_owned(), "x".to_owned())];
             let shows = LoadBalancer { current_ingress: vec![Ingress::ip("203.0.113.1")], ..service() };
