@@ -72,7 +72,10 @@ impl AliStage {
         cloud.with(|world| {
             (1..=MACHINES).for_each(|it| world.add_machine(it, &format!("node-{it}")));
             world.put_access_list("acl-1", json!({}));
-            world.add_foreign(BY_HAND, &[]);
+            let by_hand = json!({
+                "LoadBalancerId": "lb-mine", "LoadBalancerName": BY_HAND, "AddressType": "internet", "VpcId": "vpc-1",
+            });
+            world.put_balancer(by_hand);
         });
         // As theirs does, the load balancer of a person is taken by its id alone.
         let setup = alibaba::setup(&cluster, &cloud).flags(&FLAGS).flags(&operator::NODES_GO_AT_ONCE);

@@ -31,7 +31,12 @@ pub(crate) fn kinds(requests: &[Recorded]) -> Kinds {
 
 /// How many requests there were of all kinds.
 pub(crate) fn sum(kinds: &Kinds) -> f64 {
-    kinds.values().sum()
+    total(kinds.values())
+}
+
+/// Counts in all: none are 0, where a sum of none would be shown as -0.
+pub(crate) fn total<'a>(counts: impl Iterator<Item = &'a f64>) -> f64 {
+    counts.fold(0.0, |all, it| all + it)
 }
 
 /// How many requests the cloud has answered with this status.

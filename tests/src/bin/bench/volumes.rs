@@ -29,7 +29,7 @@ use crate::cloud;
 use crate::contender::{Flags, Running, aerostat};
 use crate::leadership::Leadership;
 use crate::objects;
-use crate::requests::Kinds;
+use crate::requests::{Kinds, total};
 use crate::table::{Table, row};
 use crate::usage::Usage;
 
@@ -185,12 +185,12 @@ async fn api_requests(audit: &AuditLog, admin: &Client) -> Result<Kinds> {
 
 /// How many of them write, events aside.
 fn writes(kinds: &Kinds) -> f64 {
-    kinds.iter().filter(|(kind, _)| !kind.starts_with("get ") && !is_event(kind)).map(|it| it.1).sum()
+    total(kinds.iter().filter(|(kind, _)| !kind.starts_with("get ") && !is_event(kind)).map(|it| it.1))
 }
 
 /// How many of them are events.
 fn events(kinds: &Kinds) -> f64 {
-    kinds.iter().filter(|(kind, _)| is_event(kind)).map(|it| it.1).sum()
+    total(kinds.iter().filter(|(kind, _)| is_event(kind)).map(|it| it.1))
 }
 
 fn is_event(kind: &str) -> bool {

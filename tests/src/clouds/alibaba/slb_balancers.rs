@@ -170,7 +170,8 @@ impl World {
 
     /// Adds a Classic Load Balancer. What is not said of it is as usual.
     pub fn put_balancer(&mut self, body: Value) -> String {
-        let (id, made, number) = (self.next("lb-bp"), self.time(), self.number() % 60_000);
+        let id = body["LoadBalancerId"].as_str().map_or_else(|| self.next("lb-bp"), str::to_owned);
+        let (made, number) = (self.time(), self.number() % 60_000);
         let [high, low] = u16::try_from(number).unwrap_or_default().to_be_bytes();
         let is_open = body["AddressType"] == "internet";
         let address = if is_open { format!("47.96.{high}.{low}") } else { format!("10.0.{}.{low}", 200 + high % 50) };

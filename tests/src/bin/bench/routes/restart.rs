@@ -11,7 +11,7 @@ use crate::comparison::{Comparison, count};
 use crate::contender::Contender;
 use crate::hetzner::simulator;
 use crate::leadership::Leadership;
-use crate::requests::{Kinds, api_requests, between, kinds, sum};
+use crate::requests::{Kinds, api_requests, between, kinds, sum, total};
 use crate::usage::{Usage, Used};
 
 const NODES: usize = 90;
@@ -64,9 +64,7 @@ fn print(rounds: &[Round]) -> Result<()> {
     let title = format!("restart at {NODES} nodes with routes, {} s", WINDOW.as_secs());
     let mut table = Comparison::new(&title, &CONTENDERS);
     let figures = |of: &dyn Fn(&Round) -> f64| rounds.iter().map(|it| Some(of(it))).collect::<Vec<_>>();
-    let writes = |kinds: &Kinds, read: &str| -> f64 {
-        kinds.iter().filter(|(kind, _)| !kind.starts_with(read)).map(|(_, count)| count).sum()
-    };
+    let writes = |kinds: &Kinds, read: &str| total(kinds.iter().filter(|it| !it.0.starts_with(read)).map(|it| it.1));
     table.row("writes to the cloud", &figures(&|it| writes(&kinds(&it.cloud), "GET ")), count, "0");
     table.row("routes missing or too many", &figures(&|it| it.wrong as f64), count, "0");
     let cloud: Vec<_> = rounds.iter().map(|it| kinds(&it.cloud)).collect();

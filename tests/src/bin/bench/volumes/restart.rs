@@ -8,7 +8,7 @@ use tests::simulator::Recorded;
 use super::{VolumeGround, api_requests, beside_sidecars, events, memory, node_of, writes};
 use crate::comparison::seconds;
 use crate::contender::Flags;
-use crate::requests::{Kinds, kinds};
+use crate::requests::{Kinds, kinds, total};
 use crate::table::row;
 use crate::usage::Usage;
 
@@ -66,5 +66,5 @@ async fn round(ground: &VolumeGround) -> Result<Round> {
 /// Reads of single objects but those that every start has.
 fn reads(kinds: &Kinds) -> f64 {
     let about_volumes = |kind: &str| kind.contains("volume");
-    kinds.iter().filter(|(kind, _)| kind.starts_with("get ") && about_volumes(kind)).map(|it| it.1).sum()
+    total(kinds.iter().filter(|(kind, _)| kind.starts_with("get ") && about_volumes(kind)).map(|it| it.1))
 }
