@@ -189,6 +189,12 @@ endpoints:
         where: { VpcId: [vpc-*], ZoneMappings.*.VSwitchId: [vsw-*] }
       - methods: [POST]
         paths: [/]
+        operations: [UpdateLoadBalancerZones]
+        effect: update
+        only: [ZoneMappings.*.AllocationId, ZoneMappings.*.PrivateIPv4Address, ZoneMappings.*.ZoneId]
+        where: { LoadBalancerId: [nlb-*], ZoneMappings.*.VSwitchId: [vsw-*] }
+      - methods: [POST]
+        paths: [/]
         operations: [DisableLoadBalancerIpv6Internet, EnableLoadBalancerIpv6Internet, UpdateLoadBalancerAddressTypeConfig, UpdateLoadBalancerAttribute, UpdateLoadBalancerProtection]
         effect: update
         only: [AddressType, CrossZoneEnabled, DeletionProtectionEnabled, LoadBalancerName, ModificationProtectionReason, ModificationProtectionStatus]

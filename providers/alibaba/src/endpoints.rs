@@ -220,11 +220,11 @@ pub(crate) fn nlb(region: Option<&str>) -> Endpoint {
         "ResourceGroupId",
         "Tag.*.Key",
         "Tag.*.Value",
-        "ZoneMappings.*.AllocationId",
-        "ZoneMappings.*.PrivateIPv4Address",
-        "ZoneMappings.*.ZoneId",
     ];
-    const SWITCHES: &[AcsValue] = &[("VpcId", &["vpc-*"]), ("ZoneMappings.*.VSwitchId", &["vsw-*"])];
+    const ZONES: &[&str] =
+        &["ZoneMappings.*.AllocationId", "ZoneMappings.*.PrivateIPv4Address", "ZoneMappings.*.ZoneId"];
+    const SWITCH: AcsValue = ("ZoneMappings.*.VSwitchId", &["vsw-*"]);
+    const NETWORK: &[AcsValue] = &[("VpcId", &["vpc-*"]), SWITCH];
     const ATTRIBUTES: &[&str] = &[
         "AddressType",
         "CrossZoneEnabled",
@@ -241,8 +241,9 @@ pub(crate) fn nlb(region: Option<&str>) -> Endpoint {
     const INSTANCES: AcsValue = ("Servers.*.ServerType", &["Ecs"]);
     const MEMBERSHIP: &[AcsValue] = &[BALANCER, ("SecurityGroupIds.*", &["sg-*"]), ("BandwidthPackageId", &["cbwp-*"])];
     const TAGGED: &[AcsValue] = &[("ResourceId.1", &["nlb-*"]), ("ResourceType", &["loadbalancer"])];
-    const RULES: [AcsRule; 12] = [
-        (Effect::Write, &["CreateLoadBalancer"], &[CREATION], SWITCHES),
+    const RULES: [AcsRule; 13] = [
+        (Effect::Write, &["CreateLoadBalancer"], &[CREATION, ZONES], NETWORK),
+        (Effect::Update, &["UpdateLoadBalancerZones"], &[ZONES], &[BALANCER, SWITCH]),
         (
             Effect::Update,
             &[

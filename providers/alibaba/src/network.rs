@@ -12,6 +12,7 @@ mod names;
 mod parameters;
 mod security;
 mod step;
+mod zones;
 
 pub(crate) use self::annotations::TABLE;
 pub(crate) use self::call::NlbCall;

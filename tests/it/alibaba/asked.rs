@@ -227,11 +227,13 @@ async fn calls_of_the_provider_are_those_of_the_vendors_client() {
         &[("cacert", "on"), ("cacert-id", "ca-1,ca-2")],
     ];
     lives(&rig, "network", &further).await;
-    let network: [&[(&str, &str)]; 5] = [
+    rig.cloud.with(|world| world.put_switch("vsw-h", "cn-hangzhou-h", "10.2.0.0/16"));
+    let network: [&[(&str, &str)]; 6] = [
         &[("tcp", "443"), ("ranges", "10.0.0.0/8")],
         &[("ranges", "192.0.2.0/24"), ("name", "a-name"), ("idle-timeout", "60")],
         &[("scheduler", "rr"), ("default-weight", "50"), ("address-type", "intranet")],
         &[("ranges", ""), ("nodes", "23"), ("without", "443")],
+        &[("zone-maps", "cn-hangzhou-b:vsw-b,cn-hangzhou-h:vsw-h:10.2.0.9:eip-1")],
         &[("local", "")],
     ];
     lives(&rig, "network", &network).await;

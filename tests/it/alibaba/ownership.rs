@@ -126,7 +126,10 @@ async fn alibaba_020_a_group_of_ones_own_takes_machines_by_a_weight() {
 async fn alibaba_020_a_network_one_of_ones_own_stays_as_it_is() {
     let rig = Rig::set(slow(), &[("adoptById", "true")]).await;
     let (id, group) = rig.cloud.with(|world| {
-        let id = world.put_network_balancer(json!({ "LoadBalancerName": "by-hand" }));
+        let id = world.put_network_balancer(json!({
+            "LoadBalancerName": "by-hand",
+            "ZoneMappings": [{ "ZoneId": "cn-hangzhou-b", "VSwitchId": "vsw-b" }, { "ZoneId": "cn-hangzhou-g", "VSwitchId": "vsw-g" }],
+        }));
         let group = world.put_network_group(json!({ "ServerGroupName": "mine", "Protocol": "TCP" }));
         world.put_network_listener(json!({
             "LoadBalancerId": id, "ListenerPort": "80", "ListenerProtocol": "TCP", "ServerGroupId": group,
@@ -144,6 +147,11 @@ async fn alibaba_020_a_network_one_of_ones_own_stays_as_it_is() {
     for (annotation, value, expected) in [
         ("vgroup-port", format!("{group}:80"), &["AddServersToServerGroup"][..]),
         ("vgroup-port", String::new(), &["CreateServerGroup", "AddServersToServerGroup"]),
+        (
+            "zone-maps",
+            "cn-hangzhou-b:vsw-g,cn-hangzhou-h:vsw-h".to_owned(),
+            &["CreateServerGroup", "AddServersToServerGroup"],
+        ),
     ] {
         let mut life = Life::network(&rig);
         life.service.remove("zone-maps");

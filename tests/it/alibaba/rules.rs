@@ -151,3 +151,36 @@ async fn a_network_load_balancer_is_at_work_until_its_job_ends() {
     assert_eq!(done[0].as_ref().unwrap()["Status"], "Failed");
     assert_eq!(done[1].as_ref().unwrap()["TotalCount"], 1, "what failed has changed nothing");
 }
+
+#[tokio::test]
+async fn zones_of_a_network_load_balancer_are_given_whole() {
+    let (cloud, url) = slow().await;
+    let zone = |zone: &str, switch: &str| json!({ "ZoneId": format!("cn-hangzhou-{zone}"), "VSwitchId": format!("vsw-{switch}") });
+    let (b, g, h) = (zone("b", "b"), zone("g", "g"), zone("h", "h"));
+    let id = cloud.with(|world| {
+        world.put_switch("vsw-h", "cn-hangzhou-h", "10.2.0.0/16");
+        world.put_network_balancer(json!({ "LoadBalancerName": "a1", "ZoneMappings": [b, g] }))
+    });
+    let update = |zones: &[&Value]| ("UpdateLoadBalancerZones", json!({ "LoadBalancerId": id, "ZoneMappings": zones }));
+    let shown = [("GetLoadBalancerAttribute", json!({ "LoadBalancerId": id }))];
+    let (other, none) = (zone("g", "h"), zone("i", "i"));
+    let calls = [
+        update(&[&b]),
+        update(&[&b, &b]),
+        update(&[&b, &other]),
+        update(&[&b, &none]),
+        update(&[&b, &h]),
+        update(&[&b, &g]),
+    ];
+    let done = called(&url, "nlb", &calls).await;
+    let refused: Vec<Option<&str>> = done.iter().map(|it| it.as_ref().err().map(String::as_str)).collect();
+    let (few, unknown) = (Some("InvalidParameter"), Some("ResourceNotFound.vSwitch"));
+    assert_eq!(refused, [few, few, unknown, unknown, None, Some("IncorrectStatus.loadBalancer")]);
+    let zones = |done: &[Result<Value, String>]| -> Vec<Value> {
+        let all = done[0].as_ref().unwrap()["ZoneMappings"].as_array().unwrap().iter();
+        all.map(|it| json!({ "ZoneId": it["ZoneId"], "VSwitchId": it["VSwitchId"] })).collect()
+    };
+    assert_eq!(zones(&called(&url, "nlb", &shown).await), [b.clone(), g], "its job is not over");
+    cloud.advance(Duration::from_secs(3_600));
+    assert_eq!(zones(&called(&url, "nlb", &shown).await), [b, h], "a zone that is not given goes");
+}

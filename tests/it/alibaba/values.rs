@@ -4,6 +4,7 @@ use cloud_provider::{Error, Node, PodNetwork, Progress};
 use serde_json::{Value, json};
 use tests::clouds::alibaba::machine_id;
 use tests::vendor::{AlibabaCloud, Vendor as _};
+use tests::wait;
 
 use crate::life::{Life, slow};
 use crate::setup::Rig;
@@ -94,6 +95,37 @@ async fn an_empty_list_of_security_groups_lets_all_go() {
     assert_eq!(life.settle().await, ["LoadBalancerLeaveSecurityGroup"]);
     assert_eq!(shown(), json!([]));
     assert_eq!(life.settle().await, [""; 0]);
+    rig.cloud.assert_valid();
+}
+
+#[tokio::test]
+async fn zones_of_a_network_load_balancer_follow_by_jobs() {
+    let rig = Rig::start(slow()).await;
+    rig.cloud.with(|world| world.put_switch("vsw-h", "cn-hangzhou-h", "10.2.0.0/16"));
+    let mut life = Life::network(&rig);
+    life.settle().await;
+    life.service.set("zone-maps", "cn-hangzhou-g:vsw-g,cn-hangzhou-h:vsw-h::eip-1");
+    assert_eq!(life.settle().await, ["UpdateLoadBalancerZones"; 2]);
+    let shown = || rig.cloud.with(|world| only(&world.network_balancers)["ZoneMappings"].clone());
+    let (g, h) = (("cn-hangzhou-g", "vsw-g"), ("cn-hangzhou-h", "vsw-h"));
+    let expected = json!([
+        { "ZoneId": g.0, "VSwitchId": g.1 }, { "ZoneId": h.0, "VSwitchId": h.1, "AllocationId": "eip-1" },
+    ]);
+    assert_eq!(shown(), expected);
+    assert_eq!(life.settle().await, [""; 0]);
+    // Nodes follow beside zones that the cloud refuses, and the refusal is told.
+    life.service.set("zone-maps", "cn-hangzhou-g:vsw-g,cn-hangzhou-h:vsw-b");
+    life.service.desired.nodes.push(AlibabaCloud::worker(3));
+    let told = wait::until("it is told", async || match life.service.ask().await.answer {
+        Err(why) | Ok(Progress::Failed(_, why)) => Some(why),
+        Ok(_) => None,
+    })
+    .await
+    .to_string();
+    assert!(told.contains("ResourceNotFound.vSwitch"), "{told}");
+    assert_eq!((shown(), &*AlibabaCloud::built(rig.cloud.account())[0].machines), (expected, &[1, 2, 3][..]));
+    life.service.set("zone-maps", "cn-hangzhou-g:vsw-g,cn-hangzhou-h:vsw-h");
+    assert_eq!(life.settle().await, [""; 0], "addresses that nobody chooses stay");
     rig.cloud.assert_valid();
 }
 

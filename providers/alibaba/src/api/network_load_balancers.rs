@@ -39,17 +39,24 @@ pub(crate) struct NlbBalancer {
 pub(crate) struct NlbZone {
     pub(crate) zone: String,
     pub(crate) switch: String,
-    /// The address in the VPC, if it is chosen.
+    /// The address in the VPC, if it is chosen, or shown.
     pub(crate) address: Option<String>,
-    /// The elastic address, if it is chosen.
+    /// The elastic address, if it is chosen, or shown.
     pub(crate) elastic: Option<String>,
 }
 
 impl NlbBalancer {
     /// `None` without an id.
     fn from_fields(shown: &Value) -> Option<Self> {
-        let zone =
-            |it: &Value| NlbZone { zone: text(it, "ZoneId"), switch: text(it, "VSwitchId"), ..NlbZone::default() };
+        let zone = |it: &Value| {
+            let shown = |field: &str| Some(text(&it["LoadBalancerAddresses"][0], field)).filter(|it| !it.is_empty());
+            NlbZone {
+                zone: text(it, "ZoneId"),
+                switch: text(it, "VSwitchId"),
+                address: shown("PrivateIPv4Address"),
+                elastic: shown("AllocationId"),
+            }
+        };
         Some(Self {
             id: Some(text(shown, "LoadBalancerId")).filter(|it| !it.is_empty())?,
             name: text(shown, "LoadBalancerName"),

@@ -19,7 +19,7 @@ aerostat_sdk::table! {
     ZONES: List<Custom<NlbZone>> = (vendor!("zone-maps"),
         List { of: Custom { allowed: "a zone, a colon and a vSwitch, with an address of the VPC and the id of an elastic address behind further colons", parse: zone },
             what: "zones", example: "cn-hangzhou-b:vsw-1,cn-hangzhou-g:vsw-2" },
-        "The zones of a Network Load Balancer, which needs them, and its vSwitch in each. Other zones later are a warning.");
+        "The zones of a Network Load Balancer, which needs them, and its vSwitch in each. New ones come before others go.");
     CROSS_ZONE: AnyCase<&'static str> = (vendor!("cross-zone-enabled"), TRUE_FALSE, "Whether it sends to nodes in other zones, too.").otherwise("on");
     SECURITY_GROUPS: List<Custom<String>> = (vendor!("security-group-ids"),
         List { of: Custom { allowed: "the id of a security group such as sg-1", parse: group }, what: "ids of security groups", example: "sg-1,sg-2" },

@@ -4,9 +4,11 @@ use aerostat_sdk::annotations::Annotations;
 
 use super::annotations::{BANDWIDTH_PACKAGE, CROSS_ZONE, IPV6_ADDRESS_TYPE, NAME};
 use super::call::NlbCall;
+use super::desired::NlbDesired;
 use super::step::NlbStop;
+use super::zones;
 use crate::api::NLB;
-use crate::api::fields::borrowed_words;
+use crate::api::fields::{borrowed, borrowed_words};
 use crate::api::network_load_balancers::NlbBalancer;
 use crate::load_balancer::annotations as rows;
 use crate::load_balancer::attributes::{REASON, missing_tags};
@@ -55,6 +57,16 @@ impl NlbCall<'_> {
             missing if missing.is_empty() => Ok(()),
             missing => Ok(NLB.tag(&self.region, &live.id, &borrowed_words(&missing))?),
         }
+    }
+
+    /// Takes a step towards the zones of the annotation, and no further: the next one is of a later call, which reads what this has changed.
+    pub(super) fn write_zones(&self, live: &NlbBalancer, desired: &NlbDesired) -> Result<(), NlbStop> {
+        let Some(next) = zones::next(&live.zones, &desired.zones) else { return Ok(()) };
+        let next = zones::pairs(&next);
+        let mut pairs = vec![("LoadBalancerId", &*live.id)];
+        pairs.extend(borrowed(&next));
+        self.send("UpdateLoadBalancerZones", &pairs)?;
+        Err(NlbStop::Waits("its zones are being changed".to_owned()))
     }
 
     /// Puts it into another bandwidth package, or takes it out of the one that it is in. It is in one at a time.

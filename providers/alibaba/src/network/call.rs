@@ -134,7 +134,9 @@ impl<'a> NlbCall<'a> {
         if let Some(id) = security {
             security_groups::delete(&self.region, &id)?;
         }
-        self.jobs.settle(&self.region)
+        self.jobs.settle(&self.region)?;
+        // Zones that the cloud refuses hold nothing else up.
+        self.write_zones(live, desired)
     }
 
     fn protect_no_more(&self, live: &NlbBalancer) -> Result<(), NlbStop> {

@@ -7,7 +7,7 @@ use aerostat_sdk::backend::Creation;
 use super::annotations::NAME;
 use super::call::NlbCall;
 use super::desired::zones;
-use crate::api::fields::{borrowed, borrowed_words, numbered, tag_list};
+use crate::api::fields::{borrowed, borrowed_words, tag_list};
 use crate::api::network_load_balancers as balancers;
 use crate::load_balancer::annotations as rows;
 use crate::load_balancer::attributes::REASON;
@@ -48,15 +48,7 @@ impl NlbCall<'_> {
         tags.extend(borrowed_words(&own));
         let tags = tag_list(&tags);
         let zones = zones(service)?;
-        let zones = numbered(
-            "ZoneMappings",
-            zones.iter().map(|zone| {
-                let chosen =
-                    [("PrivateIPv4Address", zone.address.as_deref()), ("AllocationId", zone.elastic.as_deref())];
-                let chosen = chosen.into_iter().filter_map(|(name, value)| Some((name, value?)));
-                [("ZoneId", &*zone.zone), ("VSwitchId", &*zone.switch)].into_iter().chain(chosen).collect::<Vec<_>>()
-            }),
-        );
+        let zones = super::zones::pairs(&zones);
         pairs.extend(borrowed(&tags));
         pairs.extend(borrowed(&zones));
         Ok(balancers::create(region, &pairs)?)

@@ -16,7 +16,7 @@ use crate::load_balancer::reused::{given_groups, ignored_of_owner, part};
 use crate::load_balancer::unserved;
 
 /// The annotations that say how a load balancer is, and nothing of its parts.
-const ATTRIBUTES: [&str; 7] = [
+const ATTRIBUTES: [&str; 8] = [
     rows::NAME.name,
     rows::ADDRESS_TYPE.name,
     rows::DELETE_PROTECTION.name,
@@ -24,6 +24,7 @@ const ATTRIBUTES: [&str; 7] = [
     rows::TAGS.name,
     own::CROSS_ZONE.name,
     own::SECURITY_GROUPS.name,
+    own::ZONES.name,
 ];
 
 /// A load balancer as the Service asks for it.
@@ -38,6 +39,8 @@ pub(super) struct NlbDesired {
     pub(super) ranges: Vec<String>,
     /// Security groups of somebody's own; `None`, if no annotation names any.
     pub(super) security_groups: Option<Vec<String>>,
+    /// The zones that the annotation names; none of them where it stays as it is.
+    pub(super) zones: Vec<NlbZone>,
     pub(super) warnings: Warnings,
     /// The weight of all machines together in groups of somebody's own.
     all_weight: Option<u32>,
@@ -116,6 +119,7 @@ impl NlbDesired {
             ignores_weights: annotations.get(&rows::IGNORE_WEIGHTS)?,
             ranges,
             security_groups: if is_reused { None } else { security_groups(annotations)? },
+            zones: if is_reused { None } else { annotations.read(&own::ZONES)? }.unwrap_or_default(),
             warnings,
             all_weight: if is_reused { annotations.read(&rows::ALL_WEIGHT)? } else { None },
             weight: annotations.get(&rows::WEIGHT)?,
@@ -251,21 +255,11 @@ fn warn(
     if annotations.text(rows::EXTERNAL_ADDRESS.name).is_some() {
         ignored.push(format!("annotation {}: a Network Load Balancer has a name", rows::EXTERNAL_ADDRESS.name));
     }
-    let zones = annotations.read(&own::ZONES)?;
-    if let Some(live) = live {
-        if let Some(version) =
+    if let Some(live) = live
+        && let Some(version) =
             version.filter(|it| !live.ip_version.is_empty() && !live.ip_version.eq_ignore_ascii_case(it))
-        {
-            warnings.immutable("the family of its addresses", &live.ip_version, version);
-        }
-        let places = |zones: &[NlbZone]| {
-            let mut all: Vec<String> = zones.iter().map(|it| format!("{}:{}", it.zone, it.switch)).collect();
-            aerostat_sdk::sorted::sort(&mut all);
-            all.join(",")
-        };
-        if let Some(zones) = zones.filter(|it| !live.zones.is_empty() && places(it) != places(&live.zones)) {
-            warnings.immutable("its zones", &places(&live.zones), &places(&zones));
-        }
+    {
+        warnings.immutable("the family of its addresses", &live.ip_version, version);
     }
     if service.source_ranges.iter().any(|it| it.contains(':')) {
         ignored.push("IPv6 ranges of loadBalancerSourceRanges: their clients are kept out".to_owned());

@@ -118,6 +118,7 @@ fn change(world: &mut World, id: &str, pairs: AcsPairs<'_>) -> Result<Answer, Re
             (None, None) => return Err(missing("LoadBalancerName")),
         },
         "UpdateLoadBalancerAddressTypeConfig" => ("AddressType", json!(pairs.needed("AddressType")?)),
+        "UpdateLoadBalancerZones" => ("ZoneMappings", changed_zones(world, id, pairs)?),
         other => return Err(unserved(other)),
     };
     let (own, taking) = (id.to_owned(), world.behaviour.job);
@@ -155,15 +156,7 @@ fn create(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, Refused> {
     if !name.is_empty() && !(2..=128).contains(&name.len()) {
         return Err(bad("LoadBalancerName", "it has 2 to 128 characters"));
     }
-    let zones = pairs.members("ZoneMappings");
-    if zones.len() < 2 {
-        return Err(bad("ZoneMappings", "there are at least two zones"));
-    }
-    let is_known =
-        |it: &Value| world.switches.get(text(it, "VSwitchId")).is_some_and(|switch| switch["ZoneId"] == it["ZoneId"]);
-    if !zones.iter().all(is_known) {
-        return Err(refused(404, "ResourceNotFound.vSwitch", "The specified resource vSwitch is not found."));
-    }
+    let zones = zones(world, pairs)?;
     if pairs.needed("VpcId")? != super::region::VPC {
         return Err(refused(404, "ResourceNotFound.vpc", "The specified resource vpc is not found."));
     }
@@ -188,6 +181,33 @@ fn create(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, Refused> {
         }
     });
     Ok(Answer::ok(&json!({ "LoadbalancerId": id, "OrderId": 1 })))
+}
+
+/// The zones that a request gives: at least two, each once, with a vSwitch in it.
+fn zones(world: &World, pairs: AcsPairs<'_>) -> Result<Vec<Value>, Refused> {
+    let zones = pairs.members("ZoneMappings");
+    let is_once = |it: &Value| zones.iter().filter(|other| other["ZoneId"] == it["ZoneId"]).count() == 1;
+    if zones.len() < 2 || !zones.iter().all(is_once) {
+        return Err(bad("ZoneMappings", "there are at least two zones, each once"));
+    }
+    let is_known =
+        |it: &Value| world.switches.get(text(it, "VSwitchId")).is_some_and(|switch| switch["ZoneId"] == it["ZoneId"]);
+    if !zones.iter().all(is_known) {
+        return Err(refused(404, "ResourceNotFound.vSwitch", "The specified resource vSwitch is not found."));
+    }
+    Ok(zones)
+}
+
+/// The zones that a load balancer has after a request: those that the request gives, and no others. One that keeps its vSwitch keeps the addresses
+/// that the request does not name.
+fn changed_zones(world: &mut World, id: &str, pairs: AcsPairs<'_>) -> Result<Value, Refused> {
+    let given = zones(world, pairs)?;
+    let live = world.network_balancer(id)?["ZoneMappings"].as_array().cloned().unwrap_or_default();
+    let after = |it: &Value| {
+        let is_same = |own: &&Value| own["ZoneId"] == it["ZoneId"] && own["VSwitchId"] == it["VSwitchId"];
+        live.iter().find(is_same).map_or_else(|| it.clone(), |own| listing::with(own.clone(), it))
+    };
+    Ok(given.iter().map(after).collect())
 }
 
 impl World {
@@ -227,7 +247,10 @@ fn shown(world: &World, part: &Value, balancer: &Value) -> Value {
         shown["LoadBalancerStatus"] = json!("Configuring");
     }
     let zones = balancer["ZoneMappings"].as_array().into_iter().flatten();
-    let zone = |it: &Value| json!({ "ZoneId": it["ZoneId"], "VSwitchId": it["VSwitchId"], "Status": "Active" });
+    let zone = |it: &Value| {
+        let addresses = fitting(&part["ZoneMappings"][0]["LoadBalancerAddresses"][0], it);
+        json!({ "ZoneId": it["ZoneId"], "VSwitchId": it["VSwitchId"], "Status": "Active", "LoadBalancerAddresses": [addresses] })
+    };
     shown["ZoneMappings"] = json!(zones.map(zone).collect::<Vec<_>>());
     shown["Tags"] = json!(spelled_tags(&part["Tags"][0], balancer));
     shown

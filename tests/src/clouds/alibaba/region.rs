@@ -27,14 +27,19 @@ impl World {
     /// Puts a VPC with its vSwitches and its route table, where nothing is.
     pub(super) fn build_plain(&mut self) {
         self.put_vpc(VPC, ROUTE_TABLE);
-        let made = self.time();
         for (id, zone, cidr) in SWITCHES {
-            let body = json!({
-                "VSwitchId": id, "VSwitchName": id, "VpcId": VPC, "ZoneId": zone, "CidrBlock": cidr, "Status": "Available",
-                "AvailableIpAddressCount": 60_000, "IsDefault": false,
-            });
-            self.switches.put(id, made, body);
+            self.put_switch(id, zone, cidr);
         }
+    }
+
+    /// Puts a vSwitch into a zone of the VPC.
+    pub fn put_switch(&mut self, id: &str, zone: &str, cidr: &str) {
+        let made = self.time();
+        let body = json!({
+            "VSwitchId": id, "VSwitchName": id, "VpcId": VPC, "ZoneId": zone, "CidrBlock": cidr, "Status": "Available",
+            "AvailableIpAddressCount": 60_000, "IsDefault": false,
+        });
+        self.switches.put(id, made, body);
     }
 
     /// Puts a VPC with a route table.

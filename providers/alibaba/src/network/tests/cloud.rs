@@ -1,6 +1,7 @@
 //! Network Load Balancers in memory: each change takes its time, and what is at work refuses the next one.
 
 mod security;
+mod zones;
 
 use std::collections::BTreeMap;
 
@@ -148,7 +149,7 @@ impl FakeNlb {
             return reply(200, json!({ "LoadbalancerId": id, "OrderId": 1 }));
         }
         let body = json!({
-            "Tags": members(pairs, "Tag"), "ZoneMappings": members(pairs, "ZoneMappings"), "SecurityGroupIds": [], "IsNew": true,
+            "Tags": members(pairs, "Tag"), "ZoneMappings": zones::given(pairs, &Value::Null), "SecurityGroupIds": [], "IsNew": true,
             "AddressType": text(pairs, "AddressType"), "CrossZoneEnabled": true,
             "AddressIpVersion": pairs.get("AddressIpVersion").cloned().unwrap_or_else(|| "Ipv4".into()),
             "DeletionProtectionConfig": { "Enabled": text(pairs, "DeletionProtectionConfig.Enabled") == "true" },
@@ -220,11 +221,12 @@ impl FakeNlb {
             "DetachCommonBandwidthPackageFromLoadBalancer" => {
                 assert_eq!(body["BandwidthPackageId"].take(), pairs["BandwidthPackageId"]);
             }
+            "UpdateLoadBalancerZones" => body["ZoneMappings"] = zones::given(pairs, &body["ZoneMappings"]),
             _ => {}
         }
         let groups = body["SecurityGroupIds"].as_array_mut().unwrap();
         match action {
-            action if action.contains("Ipv6") || action.contains("BandwidthPackage") => {}
+            action if ["Ipv6", "BandwidthPackage", "Zones"].iter().any(|it| action.contains(it)) => {}
             "DeleteLoadBalancer" => self.take_away(&id),
             "LoadBalancerJoinSecurityGroup" if is_late => {
                 self.joining.push((answer["JobId"].as_str().unwrap().to_owned(), id, ids.collect()));

@@ -20,7 +20,8 @@ fn by_hand(tags: &Value) -> Played<FakeNlb> {
 fn alone(tags: &Value) -> Played<FakeNlb> {
     let played = Played::new(FakeNlb::default());
     let balancer = json!({
-        "Tags": tags, "ZoneMappings": [], "SecurityGroupIds": [], "IsNew": false, "AddressType": "Internet", "AddressIpVersion": "Ipv4",
+        "Tags": tags, "ZoneMappings": [{ "ZoneId": "cn-hangzhou-b", "VSwitchId": "vsw-b" }, { "ZoneId": "cn-hangzhou-g", "VSwitchId": "vsw-g" }],
+        "SecurityGroupIds": [], "IsNew": false, "AddressType": "Internet", "AddressIpVersion": "Ipv4",
         "CrossZoneEnabled": true, "DeletionProtectionConfig": { "Enabled": false }, "ModificationProtectionConfig": {},
     });
     let server =
@@ -73,6 +74,18 @@ fn a_network_load_balancer_of_ones_own_gets_groups_alone() {
     assert_eq!(writes(&played.settle(&mut service)), ["RemoveServersFromServerGroup"]);
     assert_eq!(delete(&played, &mut service), Deletion::Done);
     assert_eq!(standing(&played), before);
+}
+
+#[test]
+fn a_network_load_balancer_of_ones_own_keeps_its_zones() {
+    let played = by_hand(&json!([]));
+    let before = standing(&played);
+    let zones = "cn-hangzhou-g:vsw-g2,cn-hangzhou-h:vsw-h";
+    let mut service = named(&[("force-override-listeners", "true"), ("zone-maps", zones)]);
+    let sent = played.settle(&mut service);
+    assert!(!writes(&sent).contains(&"UpdateLoadBalancerZones"), "{:?}", writes(&sent));
+    assert!(standing(&played).contains(&before[0]), "it is as it was");
+    assert_eq!(played.reasons(), ["ServiceFieldsIgnored"]);
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! Values of annotations of Network Load Balancers: what they become at the cloud, and what becomes of a change.
 
+use aerostat_sdk::testing::Request;
+
 use super::*;
+use crate::tests::pairs::{members, pairs};
 
 /// The Service with this value of an annotation, in place of another.
 fn set(service: LoadBalancer, name: &str, value: &str) -> LoadBalancer {
@@ -47,6 +50,98 @@ fn bandwidth_packages_are_changed_and_let_go() {
         ("AttachCommonBandwidthPackageToLoadBalancer", "DetachCommonBandwidthPackageFromLoadBalancer");
     let steps = written(&played, &mut service, "bandwidth-package-id", &["cbwp-1", "cbwp-2", ""]);
     assert_eq!(steps, [vec![attach], vec![detach, attach], vec![detach]]);
+}
+
+/// The zones of each request that changes them, as an annotation names them.
+fn zones_of(requests: &[Request]) -> Vec<String> {
+    let of = |request: &Request| {
+        let zone = |it: &Value| {
+            let text = |name: &str| it[name].as_str().unwrap_or_default().to_owned();
+            let parts = ["ZoneId", "VSwitchId", "PrivateIPv4Address", "AllocationId"].map(text).join(":");
+            parts.trim_end_matches(':').to_owned()
+        };
+        members(&pairs(request), "ZoneMappings").iter().map(zone).collect::<Vec<_>>().join(",")
+    };
+    requests.iter().filter(|it| action(it) == "UpdateLoadBalancerZones").map(of).collect()
+}
+
+#[test]
+fn zones_of_a_network_load_balancer_follow_in_steps() {
+    let played = Played::new(FakeNlb::default());
+    let mut service = service();
+    played.settle(&mut service);
+    let (b, g, h) = ("cn-hangzhou-b:vsw-b", "cn-hangzhou-g:vsw-g", "cn-hangzhou-h:vsw-h");
+    let mut change = |zones: &str| {
+        service = set(service.clone(), "zone-maps", zones);
+        let sent = played.settle(&mut service);
+        assert_eq!(writes(&played.settle(&mut service)), [""; 0], "{zones}");
+        (writes(&sent).len(), zones_of(&sent))
+    };
+    assert_eq!(change(&format!("{g},{b}")), (0, Vec::new()), "their order says nothing");
+    assert_eq!(change(&format!("{g},{h}")), (2, vec![format!("{b},{g},{h}"), format!("{g},{h}")]));
+    let other = "cn-hangzhou-h:vsw-h2";
+    assert_eq!(change(&format!("{other},{g}2")), (2, vec![format!("{g}2,{h}"), format!("{g}2,{other}")]));
+}
+
+#[test]
+fn chosen_addresses_in_zones_follow_what_is_shown() {
+    let played = Played::new(FakeNlb::default());
+    let zones = |elastic: &str| format!("cn-hangzhou-b:vsw-b:10.0.0.9:{elastic},cn-hangzhou-g:vsw-g");
+    let mut service = set(service(), "zone-maps", &zones("eip-1"));
+    assert_eq!(zones_of(&played.settle(&mut service)), [""; 0]);
+    service = set(service, "zone-maps", &zones("eip-2"));
+    assert_eq!(zones_of(&played.settle(&mut service)), [zones("eip-2")]);
+    service = set(service, "zone-maps", ZONES);
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0], "addresses that nobody chooses stay");
+    service.annotations.retain(|(key, _)| !key.ends_with("zone-maps"));
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0], "without the annotation all stay");
+}
+
+#[test]
+fn one_call_changes_zones_once_and_waits_for_no_job() {
+    let played = Played::new(FakeNlb::default());
+    let mut service = service();
+    played.settle(&mut service);
+    service = set(service, "zone-maps", "cn-hangzhou-g:vsw-g,cn-hangzhou-h:vsw-h");
+    let before = played.host.sent().len();
+    assert!(matches!(played.call(&mut service), Ok(Progress::Pending(_))));
+    let sent = played.host.sent().split_off(before);
+    assert_eq!(
+        (writes(&sent), sent.last().map(action)),
+        (vec!["UpdateLoadBalancerZones"; 1], Some("UpdateLoadBalancerZones"))
+    );
+    assert!(service.memo.as_ref().unwrap().starts_with("nlb-1 UpdateLoadBalancerZones:action-"), "{service:?}");
+    // Its job fails: that is told, and the step is taken again.
+    played.settle(&mut service);
+    played.cloud.borrow_mut().cloud().fails = Some("UpdateLoadBalancerZones");
+    service = set(service, "zone-maps", ZONES);
+    let before = played.host.sent().len();
+    let told = (0..20).any(|_| match played.call(&mut service) {
+        Ok(Progress::Failed(it)) => it.error.why().contains("UpdateLoadBalancerZones"),
+        _ => false,
+    });
+    played.settle(&mut service);
+    let (b, g, h) = ("cn-hangzhou-b:vsw-b", "cn-hangzhou-g:vsw-g", "cn-hangzhou-h:vsw-h");
+    let more = format!("{g},{h},{b}");
+    assert_eq!((told, zones_of(&played.host.sent()[before..])), (true, vec![more.clone(), more, format!("{g},{b}")]));
+}
+
+#[test]
+fn zones_that_the_cloud_refuses_hold_nothing_up() {
+    let played = Played::new(FakeNlb::default());
+    let mut service = service();
+    played.settle(&mut service);
+    let code = "ResourceNotFound.vSwitch";
+    played.cloud.borrow_mut().cloud().waits_at = vec![("UpdateLoadBalancerZones", code); 30];
+    service = set(service, "zone-maps", "cn-hangzhou-b:vsw-b,cn-hangzhou-g:vsw-b");
+    service.ports.push(Port::new(Protocol::Tcp, 443, 30_443));
+    let told = (0..30).any(|_| match played.call(&mut service) {
+        Err(error) => error.why().contains(code),
+        Ok(Progress::Failed(it)) => it.error.why().contains(code),
+        Ok(_) => false,
+    });
+    let listeners = played.cloud.borrow_mut().cloud().listeners.all().count();
+    assert_eq!((told, listeners), (true, 2));
 }
 
 #[test]
