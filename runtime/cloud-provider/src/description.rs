@@ -24,6 +24,8 @@ pub struct Description {
     pub writes_annotations: Vec<String>,
     /// Keys of the node labels that it reads, with `*` for any key that Services may name.
     pub node_labels: Vec<String>,
+    /// Those of them that it is shown, since the operator allows it: keys, without `*`.
+    pub shown_labels: Vec<String>,
     /// How many nodes one `get` may ask about; at least 1.
     pub get_batch_size: u32,
     /// How many machines one page of `list` may hold; at least 1.

@@ -121,7 +121,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         nodes: context.nodes.clone(),
         routes,
         cluster: options.cluster_cidrs.iter().copied().map(Cidr::of).collect(),
-        changes: NodeChanges::of(&context.nodes),
+        changes: NodeChanges::of(&context.nodes, cloud.description.clone()),
         requested: context.requested.clone(),
         metrics: context.metrics.clone(),
         reports: RouteReports::new(context.events.recorder(COMPONENT), options.lease.clone(), context.metrics.clone()),

@@ -114,6 +114,7 @@ async fn a_guest_sees_only_labels_described_and_allowed() {
     let mut guest = Guest::hostile();
     guest.node_labels = vec!["rack".into(), "secret".into()];
     let lab = guest.load().await;
+    assert_eq!(lab.provider.description().shown_labels, ["rack"], "controllers compare these");
     // One is described and not allowed, and one is allowed and not described.
     let labels = [("rack", "r1"), ("pool", "p"), ("secret", "s"), ("rack/2", "x")]
         .map(|(key, value)| (key.into(), value.into()));

@@ -90,6 +90,8 @@ pub(crate) struct Cloud {
     selects_nodes: bool,
     /// The description of where load balancers are reached.
     ingress: IngressDescription,
+    /// The labels of nodes that it is shown.
+    shown_labels: Vec<String>,
 }
 
 /// The answers that were prepared for the cloud, and the calls that it got.
@@ -120,25 +122,31 @@ struct Script {
 
 impl Cloud {
     pub(crate) fn new() -> Arc<Cloud> {
-        Cloud::with(false, rig::description().ingress)
+        Cloud::with(false, rig::description().ingress, &[])
     }
 
     /// A cloud that describes the annotation [`NODES`], which selects nodes.
     pub(crate) fn selecting_nodes() -> Arc<Cloud> {
-        Cloud::with(true, rig::description().ingress)
+        Cloud::with(true, rig::description().ingress, &[])
     }
 
     /// A cloud that describes only this of where its load balancers are reached.
     pub(crate) fn reached(ingress: IngressDescription) -> Arc<Cloud> {
-        Cloud::with(false, ingress)
+        Cloud::with(false, ingress, &[])
     }
 
-    fn with(selects_nodes: bool, ingress: IngressDescription) -> Arc<Cloud> {
+    /// A cloud whose provider is shown this label of nodes.
+    pub(crate) fn shown(label: &str) -> Arc<Cloud> {
+        Cloud::with(false, rig::description().ingress, &[label])
+    }
+
+    fn with(selects_nodes: bool, ingress: IngressDescription, shown_labels: &[&str]) -> Arc<Cloud> {
         let (script, told) = (Arc::new(ScriptedCloud::default()), Arc::<Shared>::default());
         let (ensured, deleted) = (told.clone(), told.clone());
         script.ensure.answers_later(move |desired| ensured.clone().ensure(desired));
         script.delete.answers_later(move |unwanted| deleted.clone().delete(unwanted));
-        Arc::new(Cloud { script, told, selects_nodes, ingress })
+        let shown_labels = shown_labels.iter().map(|it| (*it).to_owned()).collect();
+        Arc::new(Cloud { script, told, selects_nodes, ingress, shown_labels })
     }
 
     /// From now on this is the answer to `ensure`. Until then it is `192.0.2.1`.
@@ -290,7 +298,8 @@ impl Shared {
 impl FakeCloud for Cloud {
     fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
         let cloud = offer(&self.script, self.selects_nodes);
-        let description = Description { ingress: self.ingress, ..(*cloud.description.now()).clone() };
+        let (ingress, shown_labels) = (self.ingress, self.shown_labels.clone());
+        let description = Description { ingress, shown_labels, ..(*cloud.description.now()).clone() };
         cloud_provider::Cloud { description: Arc::new(description).into(), ..cloud }
     }
 }

@@ -3,14 +3,20 @@
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use tests::control_plane::{Cluster, cluster};
+use tests::wait;
 
 use crate::cloud::Cloud;
 use crate::controller::{
-    Controller, addressed, called, create, join, join_all, node, nodes, one, patch_node, service, told, workers,
+    Controller, addressed, called, create, join, join_all, node, nodes, one, patch_node, service, settled, told,
+    workers,
 };
 
 const EXCLUDE: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
 const TO_BE_DELETED: &str = "ToBeDeletedByClusterAutoscaler";
+/// A label that the provider is shown.
+const SHOWN: &str = "example.com/exclude-node";
+/// A label that it is not shown.
+const OTHER: &str = "example.com/other";
 pub(crate) const UPDATED: &str = "Normal UpdatedLoadBalancer: Updated load balancer with new hosts";
 
 /// Creates Services of type LoadBalancer, and waits until they have their addresses.
@@ -89,4 +95,42 @@ async fn case_158_165_and_173_leaving_backends_go_at_once() {
     join(&cluster, &node(4)).await;
     assert_eq!(hosts(&cloud, "s1", 6).await, ["n2", "n4"]);
     assert_eq!(cloud.about("s1").len(), 6);
+}
+
+#[tokio::test]
+async fn a_label_that_the_provider_is_shown_is_followed() {
+    let cluster = cluster().await;
+    let cloud = Cloud::shown(SHOWN);
+    join_all(&cluster, 2).await;
+    let controller = Controller::start(&cluster, &cloud, one());
+    standing(&cluster, &["s1"]).await;
+    let is_worked_on = || controller.of_node_queue("workqueue_depth") == 0.0;
+    wait::until("a first pass", async || is_worked_on().then_some(())).await;
+    let passes = || controller.of_node_queue("workqueue_adds_total");
+    let label = |key: &str, value: Value| json!({ "metadata": { "labels": { key: value } } });
+    let knows_other = || cloud.calls().last().is_some_and(|it| is_labelled(&it.desired.nodes[0], OTHER));
+
+    let before = passes();
+    patch_node(&cluster, "n1", label(OTHER, json!("a"))).await;
+    // Another Service is asked for with the nodes as they are by then.
+    wait::until("the label is known", async || {
+        settled(&cluster).await;
+        knows_other().then_some(())
+    })
+    .await;
+    assert_eq!(passes(), before, "it is nothing to load balancers");
+    assert_eq!(cloud.about("s1").len(), 1);
+
+    for (nth, value) in [(2, json!("")), (3, json!(null))] {
+        let is_set = value.is_string();
+        patch_node(&cluster, "n2", label(SHOWN, value)).await;
+        assert_eq!(hosts(&cloud, "s1", nth).await, ["n1", "n2"], "the provider decides by it");
+        assert_eq!(is_labelled(&cloud.about("s1")[nth - 1].desired.nodes[1], SHOWN), is_set);
+        told(&cluster, "s1", "UpdatedLoadBalancer", nth - 1).await;
+    }
+    assert_eq!(cloud.about("s1").len(), 3);
+}
+
+fn is_labelled(node: &cloud_provider::Node, key: &str) -> bool {
+    node.labels.iter().any(|it| it.0 == key)
 }

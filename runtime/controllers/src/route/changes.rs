@@ -4,12 +4,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::node_object::KubeNode;
+use cloud_provider::CurrentDescription;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::debounce::Debounce;
-use crate::node_fields::{current_addresses, is_waiting, place, provider_id};
+use crate::node_fields::{current_addresses, is_waiting, label, place, provider_id};
 use crate::nodes::Nodes;
 use crate::route::networks::pod_cidrs;
 
@@ -40,11 +41,11 @@ pub(super) struct SeenNodes {
 }
 
 impl NodeChanges {
-    /// Notes every change of nodes from now on.
-    pub(super) fn of(nodes: &Nodes) -> Self {
+    /// Notes every change of nodes from now on. The provider with this description may be shown labels of nodes.
+    pub(super) fn of(nodes: &Nodes, cloud: CurrentDescription) -> Self {
         let changes = Self::default();
         let noted = changes.clone();
-        nodes.listen(move |before, after| noted.wake_by(before, after));
+        nodes.listen(move |before, after| noted.wake_by(before, after, &cloud.now().shown_labels));
         let noted = changes.clone();
         nodes.listen_to_watch(move |before, after| noted.see(before, after));
         let (noted, known) = (changes.clone(), nodes.clone());
@@ -84,8 +85,10 @@ impl NodeChanges {
         self.0.noted.lock().worked = Some(Instant::now());
     }
 
-    fn wake_by(&self, before: Option<&KubeNode>, after: Option<&KubeNode>) {
-        if matters(before, after) && calls_for_a_pass(before, after) {
+    fn wake_by(&self, before: Option<&KubeNode>, after: Option<&KubeNode>, shown_labels: &[String]) {
+        // Another label makes a pass, and is no proof that the node has changed: its kubelet writes it.
+        let is_relevant = matters(before, after) || differ_in_labels(before, after, shown_labels);
+        if is_relevant && calls_for_a_pass(before, after) {
             self.wake();
         }
     }
@@ -119,6 +122,12 @@ fn matters(before: Option<&KubeNode>, after: Option<&KubeNode>) -> bool {
         || place(before) != place(after)
 }
 
+/// Whether a node shows the provider another label, by which no route may lead to it.
+fn differ_in_labels(before: Option<&KubeNode>, after: Option<&KubeNode>, shown_labels: &[String]) -> bool {
+    let (Some(before), Some(after)) = (before, after) else { return false };
+    shown_labels.iter().any(|it| label(before, it) != label(after, it))
+}
+
 /// Whether there may be something to do: not for a node that comes without a network, or is still to be initialised.
 fn calls_for_a_pass(before: Option<&KubeNode>, after: Option<&KubeNode>) -> bool {
     let may_have_route = |node: &KubeNode| !is_waiting(node) && !pod_cidrs(node).is_empty();
@@ -131,6 +140,7 @@ fn calls_for_a_pass(before: Option<&KubeNode>, after: Option<&KubeNode>) -> bool
 mod tests {
     use std::time::Duration;
 
+    use cloud_provider::Description;
     use kube::runtime::watcher::Event;
     use serde_json::{Value, json};
 
@@ -187,7 +197,7 @@ mod tests {
         nodes.apply(Event::Init, &mut writer);
         nodes.apply(Event::InitApply(node(|_| {})), &mut writer);
         nodes.apply(Event::InitDone, &mut writer);
-        let changes = NodeChanges::of(&nodes);
+        let changes = NodeChanges::of(&nodes, CurrentDescription::default());
         changes.take();
         changes.worked();
         let begin = Instant::now();
@@ -209,11 +219,32 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_label_that_the_provider_is_shown_makes_a_pass() {
+        let (nodes, mut writer) = Nodes::new();
+        nodes.apply(Event::Init, &mut writer);
+        nodes.apply(Event::InitApply(node(|_| {})), &mut writer);
+        nodes.apply(Event::InitDone, &mut writer);
+        let cloud = Description { shown_labels: vec!["exclude".to_owned()], ..Description::default() };
+        let changes = NodeChanges::of(&nodes, Arc::new(cloud).into());
+        changes.take();
+        let mut labelled = async |labels: Value, is_pass: bool| {
+            nodes.apply(Event::Apply(node(|it| it["metadata"]["labels"] = labels.clone())), &mut writer);
+            let pass = tokio::time::timeout(Duration::from_secs(60), changes.settled()).await;
+            assert_eq!(pass.is_ok(), is_pass, "{labels}");
+            assert!(changes.take().changed.is_empty(), "a kubelet's label proves nothing");
+        };
+        labelled(json!({ "a": "b" }), false).await;
+        labelled(json!({ "a": "b", "exclude": "" }), true).await;
+        labelled(json!({ "exclude": "" }), false).await;
+        labelled(json!({}), true).await;
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn case_197_a_change_after_a_rest_makes_a_pass_at_once() {
         let (nodes, mut writer) = Nodes::new();
         nodes.apply(Event::Init, &mut writer);
         nodes.apply(Event::InitDone, &mut writer);
-        let changes = NodeChanges::of(&nodes);
+        let changes = NodeChanges::of(&nodes, CurrentDescription::default());
         changes.worked();
         let mut came = async |name: &str| {
             let begin = Instant::now();

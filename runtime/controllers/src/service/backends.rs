@@ -28,7 +28,7 @@ pub(super) struct Backends {
     pub(super) compared_fields: Arc<[BackendNode]>,
 }
 
-/// What makes a node another backend: its labels and its place do not.
+/// What makes a node another backend: its place does not, and of its labels only those do that the provider is shown.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct BackendNode {
     name: String,
@@ -36,6 +36,8 @@ pub(super) struct BackendNode {
     addresses: Vec<Address>,
     /// What the provider said of its instance: where its network interfaces are, say.
     extra: Vec<(String, String)>,
+    /// Those that the provider is shown: it may leave a node out because of them.
+    labels: Vec<(String, String)>,
 }
 
 /// What a node is to load balancers.
@@ -94,10 +96,11 @@ pub(super) fn status(node: &KubeNode, cloud: &Description, evidence: Option<Evid
 }
 
 impl Backends {
-    /// The nodes that take traffic. `before` are those of the last time: what is equal is shared with them.
-    pub(super) fn of(mut nodes: Vec<cloud_provider::Node>, before: &Backends) -> Self {
+    /// The nodes that take traffic, of whose labels the provider is shown those with these keys. `before` are those of the
+    /// last time: what is equal is shared with them.
+    pub(super) fn of(mut nodes: Vec<cloud_provider::Node>, shown_labels: &[String], before: &Backends) -> Self {
         nodes.sort_by(|a, b| a.name.cmp(&b.name));
-        let compared_fields: Vec<_> = nodes.iter().map(BackendNode::of).collect();
+        let compared_fields: Vec<_> = nodes.iter().map(|it| BackendNode::of(it, shown_labels)).collect();
         let compared_fields = if *before.compared_fields == *compared_fields {
             before.compared_fields.clone()
         } else {
@@ -108,8 +111,10 @@ impl Backends {
 
     /// Those of them that match.
     pub(super) fn selected(&self, selectors: &Selectors) -> Self {
-        let nodes: Vec<_> = self.nodes.iter().filter(|it| selectors.matches(it)).cloned().collect();
-        Self { compared_fields: nodes.iter().map(BackendNode::of).collect(), nodes }
+        let both = self.nodes.iter().zip(self.compared_fields.iter());
+        let both = both.filter(|(node, _)| selectors.matches(node));
+        let (nodes, compared_fields): (_, Vec<_>) = both.map(|(node, it)| (node.clone(), it.clone())).unzip();
+        Self { nodes, compared_fields: compared_fields.into() }
     }
 
     /// The node with this name, if it takes traffic.
@@ -125,12 +130,16 @@ pub(super) fn change(
     after: Option<&cloud_provider::Node>,
     cloud: &Description,
 ) -> BackendChange {
+    let backends = |shown_labels| [before, after].map(|it| it.map(|it| BackendNode::of(it, shown_labels)));
+    let differ = |[before, after]: [Option<BackendNode>; 2]| before != after;
     if before == after {
         BackendChange::Nothing
-    } else if before.map(BackendNode::of) != after.map(BackendNode::of) {
+    } else if differ(backends(&[])) {
         BackendChange::Backend
     } else if before.map(|it| &it.labels) != after.map(|it| &it.labels) && cloud.selects_nodes() {
         BackendChange::Labels
+    } else if differ(backends(&cloud.shown_labels)) {
+        BackendChange::Backend
     } else {
         BackendChange::Detail
     }
@@ -143,27 +152,33 @@ pub(super) enum BackendChange {
     Nothing,
     /// The next call about a load balancer says it, and none is made for it.
     Detail,
-    /// Services may select other nodes.
+    /// Services may select other nodes, or the provider may leave out others.
     Labels,
-    /// Other nodes take traffic, or take it elsewhere.
+    /// Other nodes take traffic, or take it elsewhere, or the provider is shown another label of them.
     Backend,
 }
 
 impl BackendNode {
-    fn of(machine: &cloud_provider::Node) -> Self {
+    fn of(machine: &cloud_provider::Node, shown_labels: &[String]) -> Self {
         Self {
             name: machine.name.clone(),
             provider_id: machine.provider_id.clone(),
             addresses: machine.addresses.clone(),
             extra: machine.extra.clone(),
+            labels: machine.labels.iter().filter(|(key, _)| shown_labels.contains(key)).cloned().collect(),
         }
     }
 
     /// All of it, in lists.
     pub(super) fn listed(&self) -> Value {
-        let Self { name, provider_id, addresses, extra } = self;
+        let Self { name, provider_id, addresses, extra, labels } = self;
         let addresses: Vec<_> = addresses.iter().map(|it| [it.kind.as_str(), &it.value]).collect();
-        json!([name, provider_id, addresses, extra])
+        let mut listed = json!([name, provider_id, addresses, extra]);
+        // Without them it is what it was before they counted.
+        if let (false, Some(listed)) = (labels.is_empty(), listed.as_array_mut()) {
+            listed.push(json!(labels));
+        }
+        listed
     }
 }
 
@@ -231,7 +246,7 @@ mod tests {
 
     /// The nodes that take traffic.
     fn backends(nodes: &[&KubeNode], before: &Backends) -> Backends {
-        Backends::of(nodes.iter().filter_map(|it| machine_of(it)).collect(), before)
+        Backends::of(nodes.iter().filter_map(|it| machine_of(it)).collect(), &[], before)
     }
 
     fn triggers(before: Value, after: Value) -> bool {
@@ -359,6 +374,40 @@ mod tests {
     }
 
     #[test]
+    fn a_label_counts_that_the_provider_is_shown() {
+        let shown = || vec!["exclude".to_owned()];
+        let cloud = Description { shown_labels: shown(), ..Description::default() };
+        let with = |labels: Value| machine_of(&node("n1", json!({ "metadata": { "labels": labels } })));
+        let change =
+            |before, after, cloud: &Description| super::change(with(before).as_ref(), with(after).as_ref(), cloud);
+        let (excluded, other) = (json!({ "exclude": "" }), json!({ "a": "b" }));
+        for (before, after, expected) in [
+            (json!({}), excluded.clone(), BackendChange::Backend),
+            (excluded.clone(), json!({}), BackendChange::Backend),
+            (excluded.clone(), json!({ "exclude": "true" }), BackendChange::Backend),
+            (json!({}), other.clone(), BackendChange::Detail),
+            (excluded.clone(), json!({ "exclude": "", "a": "b" }), BackendChange::Detail),
+        ] {
+            assert_eq!(change(before.clone(), after.clone(), &cloud), expected, "{before} {after}");
+        }
+        assert_eq!(change(json!({}), excluded.clone(), &Description::default()), BackendChange::Detail);
+        let selecting = Description { node_selector: Some(("pool".to_owned(), "a".to_owned())), ..cloud };
+        assert_eq!(
+            change(json!({}), excluded.clone(), &selecting),
+            BackendChange::Labels,
+            "it counts as Kubernetes' word"
+        );
+
+        let of = |labels: Value| Backends::of(vec![with(labels).unwrap()], &shown(), &Backends::default());
+        let (plain, excluded) = (of(json!({})), of(excluded));
+        assert_ne!(plain.compared_fields, excluded.compared_fields);
+        assert_eq!(plain.compared_fields, of(other).compared_fields);
+        let listed = |it: &Backends| it.compared_fields[0].listed();
+        assert_eq!(listed(&plain).as_array().unwrap().len(), 4, "as it was before labels counted");
+        assert_eq!(listed(&excluded)[4], json!([["exclude", ""]]));
+    }
+
+    #[test]
     fn case_160_the_order_of_nodes_is_no_change() {
         let (n1, n2, n3) = (node("n1", json!({})), node("n2", json!({})), node("n3", labelled("true")));
         let before = backends(&[&n1, &n2, &n3], &Backends::default());
@@ -419,6 +468,7 @@ mod tests {
             provider_id: None,
             addresses: Vec::new(),
             extra: Vec::new(),
+            labels: Vec::new(),
         };
         let backends: Vec<_> = (1..=23).map(backend).collect();
         assert_eq!(names(&backends[..3]), "[n1 n2 n3]");

@@ -82,7 +82,8 @@ impl BackendChanges {
         if !cache.is_current {
             let nodes = self.nodes.all();
             let machines = nodes.iter().filter_map(|it| self.backend_status(it).machine()).collect();
-            let backends = Arc::new(Backends::of(machines, &cache.backends));
+            let shown_labels = &self.cloud.now().shown_labels;
+            let backends = Arc::new(Backends::of(machines, shown_labels, &cache.backends));
             // A change that is seen here before it is noted would be no change any more.
             if !Arc::ptr_eq(&backends.compared_fields, &cache.backends.compared_fields) && !cache.is_pending {
                 self.wait_for_quiet(Instant::now());
@@ -132,7 +133,7 @@ impl BackendChanges {
             }
             let change = backends::change(cache.backends.get(name), machine, &self.cloud.now());
             cache.is_current &= change == BackendChange::Nothing;
-            cache.is_pending |= change == BackendChange::Backend;
+            cache.is_pending |= matches!(change, BackendChange::Backend | BackendChange::Labels);
             change
         };
         if change == BackendChange::Labels {
@@ -232,11 +233,16 @@ mod tests {
 
     /// Nodes, and the changes of a cloud that cannot be asked about instances.
     fn changes() -> Arc<(BackendChanges, Watched)> {
+        changes_of(Description::default())
+    }
+
+    /// The same of one with this description.
+    fn changes_of(cloud: Description) -> Arc<(BackendChanges, Watched)> {
         let metrics = Metrics::register(&Registry::new()).unwrap();
         let (nodes, mut writer) = Nodes::new();
         nodes.apply(Event::Init, &mut writer);
         nodes.apply(Event::InitDone, &mut writer);
-        let changes = BackendChanges::new(nodes.clone(), CurrentDescription::default(), false, metrics.queue("node"));
+        let changes = BackendChanges::new(nodes.clone(), Arc::new(cloud).into(), false, metrics.queue("node"));
         Arc::new((changes, Watched { nodes, writer: Mutex::new(writer) }))
     }
 
@@ -316,6 +322,30 @@ mod tests {
         }
         assert!(tokio::time::timeout(60 * SECOND, changes.settled()).await.is_err());
         assert_eq!(changes.metrics.adds.get(), 1, "the node that joined, and nothing after it");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn labels_that_flip_wait_and_raise_no_limit() {
+        let both = changes_of(Description { shown_labels: vec!["a".to_owned()], ..Description::default() });
+        let (changes, watched) = &*both;
+        join(&both, 1);
+        changes.settled().await;
+        let (first, counted) = (changes.backends(), changes.node_changes().load(Ordering::Relaxed));
+        let began = Instant::now();
+        let flips = async {
+            for nth in 0.. {
+                watched.apply(node("n1", json!({ "metadata": { "labels": { "a": nth.to_string() } } })));
+                changes.note("n1", Instant::now());
+                tokio::time::sleep(SECOND / 2).await;
+            }
+        };
+        tokio::select! {
+            () = changes.settled() => {}
+            () = flips => {}
+        }
+        assert_eq!(began.elapsed(), 5 * SECOND, "as other changes of nodes");
+        assert_ne!(changes.backends().compared_fields, first.compared_fields);
+        assert_eq!(changes.node_changes().load(Ordering::Relaxed), counted, "a kubelet writes it");
     }
 
     #[tokio::test(start_paused = true)]

@@ -88,6 +88,7 @@ pub(crate) fn description(it: wit::Description) -> Result<Description, String> {
             .collect::<Result<_, _>>()?,
         cluster_ids: said(&extra, CLUSTER_ID).map(config_map).collect::<Result<_, _>>()?,
         // These depend on what the operator has written, too.
+        shown_labels: Vec::new(),
         takes_finalizers: Vec::new(),
         node_selector: None,
     })

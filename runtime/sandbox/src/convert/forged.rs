@@ -39,7 +39,7 @@ texts::texts! {
         name, version, provider_id_prefixes, endpoints, settings, annotations, writes_annotations, node_labels,
         finalizers, config_maps, cluster_ids;
         without get_batch_size, list_page_size, load_balancer_batches, load_balancer_concurrency, load_balancers_are_one, ingress, node_selector,
-            takes_finalizers
+            shown_labels, takes_finalizers
     }
     cloud_provider::Endpoint { name, purpose, example_base_url, headers, parameters, allow; without operation }
     cloud_provider::Permission { methods, paths, operations, actions, content; without effect, names_version }

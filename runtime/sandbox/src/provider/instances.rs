@@ -116,9 +116,9 @@ impl Batch for InstancesGuest {
         subject: Subject<'_>,
         began: Instant,
     ) -> (Reply<Result<NodeAnswers, Stopped>>, Seen) {
-        let Loaded { description, node_labels, .. } = &*self.loaded;
+        let description = &self.loaded.description;
         let pre = self.pre.clone();
-        let asked: Vec<_> = nodes.iter().map(|it| convert::instance::node(it, node_labels)).collect();
+        let asked: Vec<_> = nodes.iter().map(|it| convert::instance::node(it, &description.shown_labels)).collect();
         let (Reply { answer, mut events, wrote }, seen) = self
             .loaded
             .attempt(Function::Get, subject, Earlier::resting_on(Freshness::since(began)), |store| {

@@ -142,6 +142,8 @@ pub(super) async fn examine(shared: &ProviderParts, module: Module) -> Result<Lo
     description.node_selector = node_selector(&description, &given);
     let allowed = settings.takes_finalizers;
     description.takes_finalizers = description.finalizers.iter().filter(|it| allowed.contains(it)).cloned().collect();
+    let is_described = |label: &String| description.node_labels.iter().any(|it| it == "*" || it == label);
+    description.shown_labels = settings.node_labels.into_iter().filter(is_described).collect();
     calls.config_maps = description.config_maps.as_slice().into();
     let mut batches = load_balancer_batches::described(&calls, batches).await.map_err(refused)?;
     if settings.is_asked_in_turn {
@@ -156,8 +158,6 @@ pub(super) async fn examine(shared: &ProviderParts, module: Module) -> Result<Lo
     calls.provider = description.name.as_str().into();
     let batch_concurrency = batches.as_ref().map(|(_, it)| it.concurrency);
     calls.share = Share::of(batch_concurrency.or(description.load_balancer_concurrency));
-    let is_described = |label: &String| description.node_labels.iter().any(|it| it == "*" || it == label);
-    let node_labels = settings.node_labels.into_iter().filter(is_described).collect();
     let version = shared.versions.fetch_add(1, Ordering::Relaxed);
     let guard =
         CallGuard::new(calls.provider.clone(), version, settings.limits.quarantine, shared.serving_quarantine.clone());
@@ -174,7 +174,6 @@ pub(super) async fn examine(shared: &ProviderParts, module: Module) -> Result<Lo
         load_balancer_lists: OpenLists::default(),
         calls,
         guard,
-        node_labels,
         writes_annotations: settings.writes_annotations,
         compile_time,
     })

@@ -333,7 +333,8 @@ impl BatchFunction for EnsureCalls {
         let (calls, loaded) = (self.calls(), &self.0.loaded);
         let batch: Vec<_> = questions.iter().map(|it| &it.desired).collect();
         let keys = load_balancers::keys(loaded);
-        let (mut desired, nodes) = convert::load_balancer_batches::desired(&batch, &loaded.node_labels, &keys);
+        let (mut desired, nodes) =
+            convert::load_balancer_batches::desired(&batch, &loaded.description.shown_labels, &keys);
         // A list serves those alone for whom it is fresh enough, and a call has one.
         let lists = questions.iter().map(|it| loaded.load_balancer_lists.sealed(it.listed?, Instant::now()));
         let list = lists.collect::<Option<Vec<_>>>().and_then(|mut it| it.pop());
@@ -406,7 +407,7 @@ impl BatchFunction for DeleteCalls {
         let keys = load_balancers::keys(loaded);
         let mut unwanted = Vec::new();
         for question in questions {
-            let mut asked = convert::load_balancer::desired(question, &loaded.node_labels, &keys);
+            let mut asked = convert::load_balancer::desired(question, &loaded.description.shown_labels, &keys);
             asked.extra.extend(load_balancers::words(question, false));
             unwanted.push(asked);
         }

@@ -41,7 +41,7 @@ impl LoadBalancers for LoadBalancersGuest {
     async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>> {
         let keys = self.keys();
         let pre = self.pre.clone();
-        let mut asked = convert::load_balancer::desired(unwanted, &self.loaded.node_labels, &keys);
+        let mut asked = convert::load_balancer::desired(unwanted, &self.loaded.description.shown_labels, &keys);
         asked.extra.extend(words(unwanted, false));
         let (Reply { answer, events, wrote }, seen) = self
             .loaded
@@ -86,7 +86,7 @@ impl LoadBalancersGuest {
     async fn ensured(&self, desired: &LoadBalancer, listed: Option<ListReads>) -> Reply<Result<Progress>> {
         let keys = self.keys();
         let pre = self.pre.clone();
-        let mut asked = convert::load_balancer::desired(desired, &self.loaded.node_labels, &keys);
+        let mut asked = convert::load_balancer::desired(desired, &self.loaded.description.shown_labels, &keys);
         asked.extra.extend(words(desired, listed.is_some()));
         let (Reply { answer, events, wrote }, seen) = self
             .loaded

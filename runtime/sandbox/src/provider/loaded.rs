@@ -41,8 +41,6 @@ pub(super) struct Loaded {
     pub(super) load_balancer_lists: OpenLists,
     pub(super) calls: Calls,
     pub(super) guard: CallGuard,
-    /// Those that the provider describes and the operator allows.
-    pub(super) node_labels: Vec<String>,
     pub(super) writes_annotations: Vec<String>,
     pub(super) compile_time: Duration,
 }

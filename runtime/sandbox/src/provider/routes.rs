@@ -119,7 +119,8 @@ impl Batch for NextHops {
         _began: Instant,
     ) -> (Reply<Result<Vec<Result<String>>, Stopped>>, Seen) {
         let (pre, loaded) = (self.0.pre.clone(), self.loaded());
-        let asked: Vec<_> = networks.iter().map(|it| convert::routes::pod_network(it, &loaded.node_labels)).collect();
+        let asked: Vec<_> =
+            networks.iter().map(|it| convert::routes::pod_network(it, &loaded.description.shown_labels)).collect();
         let (Reply { answer, mut events, wrote }, seen) = loaded
             .attempt(Function::NextHops, subject, Earlier::default(), |store| {
                 Box::pin(async move {
@@ -176,7 +177,8 @@ impl Batch for Apply {
         began: Instant,
     ) -> (Reply<Result<Vec<Result<RouteOutcome>>, Stopped>>, Seen) {
         let (pre, loaded) = (self.0.pre.clone(), self.loaded());
-        let asked: Vec<_> = changes.iter().map(|it| convert::routes::change(it, &loaded.node_labels)).collect();
+        let asked: Vec<_> =
+            changes.iter().map(|it| convert::routes::change(it, &loaded.description.shown_labels)).collect();
         let function = Function::Apply { deletes: self.deletes(changes) };
         // It comes back within a moment, to see what has become of something.
         let (Reply { answer, mut events, wrote }, seen) = loaded

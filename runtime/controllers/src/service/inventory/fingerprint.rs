@@ -125,18 +125,26 @@ mod tests {
         }
         assert_ne!(print(&plain), fingerprint(("1", "2"), &plain, &[], &[]), "its status was cleared");
         assert_ne!(print(&plain), fingerprint(("1", "2"), &plain, &[], &at("192.0.2.2")));
-        let backends = |change| Backends::of(vec![machine(&node("n1", change))], &Backends::default()).compared_fields;
+        let backends =
+            |change| Backends::of(vec![machine(&node("n1", change))], &[], &Backends::default()).compared_fields;
         let with = |change| fingerprint(("1", "2"), &plain, &backends(change), &at("192.0.2.1"));
         assert_ne!(print(&plain), with(json!({})));
         assert_ne!(with(json!({})), with(json!({ "spec": { "providerID": "fake://another" } })));
         let moved = json!({ "status": { "addresses": [{ "type": "InternalIP", "address": "10.1.0.2" }] } });
         assert_ne!(with(json!({})), with(moved));
+        let shown = |labels: Value| {
+            let machine = machine(&node("n1", json!({ "metadata": { "labels": labels } })));
+            let backends = Backends::of(vec![machine], &["a".to_owned()], &Backends::default()).compared_fields;
+            fingerprint(("1", "2"), &plain, &backends, &at("192.0.2.1"))
+        };
+        assert_eq!(with(json!({})), shown(json!({ "b": "" })), "the provider is not shown it");
+        assert_ne!(with(json!({})), shown(json!({ "a": "" })));
     }
 
     /// Another text here means that each load balancer is asked about once after an update.
     #[test]
     fn a_fingerprint_is_the_same_in_every_build() {
-        let backends = Backends::of(vec![machine(&node("n1", json!({})))], &Backends::default()).compared_fields;
+        let backends = Backends::of(vec![machine(&node("n1", json!({})))], &[], &Backends::default()).compared_fields;
         let print = fingerprint(("1", "2"), &of(json!({})), &backends, &at("192.0.2.1"));
         assert_eq!(print, "5fcfd5e8113da0b3");
     }

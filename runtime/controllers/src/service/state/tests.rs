@@ -25,7 +25,7 @@ fn story() -> Story {
 
 fn backends(names: &[&str]) -> Arc<[BackendNode]> {
     let machines = names.iter().map(|it| machine(&node(it, json!({})))).collect();
-    Backends::of(machines, &Backends::default()).compared_fields
+    Backends::of(machines, &[], &Backends::default()).compared_fields
 }
 
 fn compared(service: &Service) -> LoadBalancer {

@@ -39,7 +39,7 @@ fn with_id(id: &str) -> Service {
 
 fn at(address: &str) -> Arc<[BackendNode]> {
     let node = node("n1", json!({ "status": { "addresses": [{ "type": "InternalIP", "address": address }] } }));
-    Backends::of(vec![machine(&node)], &Backends::default()).compared_fields
+    Backends::of(vec![machine(&node)], &[], &Backends::default()).compared_fields
 }
 
 #[test]
