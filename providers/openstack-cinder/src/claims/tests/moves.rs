@@ -59,6 +59,7 @@ fn nova_that_is_at_work_is_asked_again() {
     for (status, name, message) in [
         (409, "conflictingRequest", "Cannot 'attach_volume' instance x while it is in task_state rebooting"),
         (400, "badRequest", "Invalid volume: volume x status must be 'available'. Currently in 'reserved'"),
+        (400, "badRequest", "Invalid volume: volume x is already attached to instances: y"),
     ] {
         let host = nova(status, name, message, &shown("available", &[]));
         let again = host.run(|| Cinder::attach(&second(), &server(1), &mode()));
@@ -95,6 +96,10 @@ fn a_detachment_that_nova_does_not_know_is_told() {
     let host = nova(404, "itemNotFound", "Instance could not be found.", &shown("in-use", &[&here]));
     let told = host.run(|| Cinder::detach(&second(), &here));
     assert!(matches!(&told, Err(Error::Unavailable(why)) if why.contains("takes the attachment away")), "{told:?}");
+    let at_work = "Invalid volume: Unable to detach volume. Volume status must be 'in-use' and attach_status must be 'attached' to detach.";
+    let host = nova(400, "badRequest", at_work, &shown("in-use", &[&here]));
+    let again = host.run(|| Cinder::detach(&second(), &here));
+    assert!(matches!(&again, Ok(VolumeDetachment::Pending(it)) if it.wait.reason.contains("400")), "{again:?}");
     let (gone, ..) = call(FakeProject::default(), || Cinder::detach(&KnownVolume::of(volume(9)), &here));
     assert_eq!(gone, Ok(VolumeDetachment::Done));
     for status in ["detaching", "attaching", "reserved"] {
