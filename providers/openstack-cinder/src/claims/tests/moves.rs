@@ -121,6 +121,11 @@ fn a_volume_grows_at_its_server_and_without_one() {
     assert_eq!(expand(with(json!({})), 8), large, "nothing shrinks");
     let stuck = expand(with(json!({ "status": "error_extending" })), 12);
     assert!(matches!(&stuck, Err(Error::Unavailable(why)) if why.contains("state error_extending")), "{stuck:?}");
+    // A message that is older than what the volume has become since says nothing.
+    let at = |time: &str| with(json!({ "updated_at": "2026-11-30T07:00:00" })).has_not_grown(time);
+    let small = expand(at("2026-11-30T07:00:00"), 12);
+    assert!(matches!(&small, Err(Error::Unavailable(why)) if why.contains("extend volume: it is so")), "{small:?}");
+    assert!(matches!(expand(at("2026-11-30T06:59:59"), 12), Ok(VolumeExpansion::Pending(_))));
     let foreign = expand(with(marked("another-cluster", UID)), 12);
     assert!(matches!(foreign, Err(Error::Denied(_))), "{foreign:?}");
     let (_, requests, _) = call(with(json!({})), || Cinder::expand(&second(), 12 * GIB));
