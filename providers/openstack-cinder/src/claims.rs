@@ -266,10 +266,18 @@ impl VolumeBackend for CinderCall {
     }
 
     fn expand(&self, live: &VolumeWithMessage, bytes: u64) -> Result<Change<()>> {
-        let BlockVolume { id, status, attachments, .. } = &live.volume;
-        match state::is_failure(status) {
-            true => Err(state::stuck(&live.volume)),
-            false => api::extend(id, bytes.div_ceil(GIB), !attachments.is_empty()),
+        let BlockVolume { id, status, attachments, changed, .. } = &live.volume;
+        if state::is_failure(status) {
+            return Err(state::stuck(&live.volume));
+        }
+        // Cinder answers before it has looked for room. Without, the volume is as it was, and a message says why.
+        let failed = api::message(id).filter(|it| it.is_growth && it.at >= *changed);
+        let begun = api::extend(id, bytes.div_ceil(GIB), !attachments.is_empty())?;
+        match failed {
+            Some(it) => {
+                Err(Error::unavailable(format_args!("volume {id} has not grown: {}. It is asked for again", it.text)))
+            }
+            None => Ok(begun),
         }
     }
 }

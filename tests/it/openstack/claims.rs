@@ -215,6 +215,13 @@ async fn a_full_server_and_a_full_backend_are_told() {
             other => panic!("{other:?}"),
         }
     };
+    rig.cloud.behave(|it| it.volumes_have_room = false);
+    let grow = async || rig.volumes.expand(&volume, 12 * GIB).await.answer;
+    let small = settled(grow, |it| matches!(it, Ok(VolumeExpansion::Pending(_)))).await;
+    assert!(
+        matches!(&small, Err(Error::Unavailable(why)) if why.contains("extend volume:Could not find")),
+        "{small:?}"
+    );
     let full = attached(&rig.volumes, &volume, &server(1)).await;
     assert!(matches!(&full, VolumeAttachment::Full(why) if why.contains("disk devices")), "{full:?}");
 }

@@ -25,8 +25,8 @@ pub(crate) fn attach(volume: &str, server: &str, is_multiattach: bool) -> Result
         403 if words.contains("maximum allowed number of disk devices") => Attaching::Full(complaint()),
         // The server is carrying out something else.
         409 => Attaching::Busy(complaint()),
-        // Another attachment came first: the next read shows to which server.
-        400 if words.contains("status must be") => Attaching::Busy(complaint()),
+        // Another attachment came first: the next read shows to which server. Nova says the second, Cinder through it the first.
+        400 if words.contains("status must be") || words.contains("already attached") => Attaching::Busy(complaint()),
         404 => {
             let text = format!("Nova knows no server {server}, to which volume {volume} is to come: {}", complaint());
             return Err(Error::unavailable(text));
@@ -45,8 +45,11 @@ pub(crate) fn attach(volume: &str, server: &str, is_multiattach: bool) -> Result
 /// `unavailable` where Nova knows nothing of it; whatever else Nova answered.
 pub(crate) fn detach(volume: &str, server: &str) -> Result<Change<()>> {
     let response = NOVA.delete(["servers", server, ATTACHMENTS, volume]).answer()?;
+    let is_on_its_way = || nova_fault(&response).is_some_and(|(_, words)| words.contains("Unable to detach"));
     match response.status() {
         409 => Ok(Change::Busy(response.complaint())),
+        // It is on its way already, or grows.
+        400 if is_on_its_way() => Ok(Change::Busy(response.complaint())),
         // A server that was deleted gives its volumes back a little later.
         404 => Err(Error::unavailable(format_args!(
             "Cinder shows volume {volume} at server {server}, and Nova knows nothing of that: {}. It is asked again. Next step, if that stays: an \

@@ -16,6 +16,8 @@ const ONLINE: &str = "volume 3.42";
 const MESSAGES: &str = "volume 3.5";
 /// How the id of the message ends that says that no place has room: detail 003 of `cinder/message/message_field.py`.
 const NO_BACKEND: &str = "_003";
+/// The part of such an id that names the growth of a volume: action 007.
+const GROWTH: &str = "_007_";
 /// Where a list has its items.
 const FIELD: &str = "volumes";
 /// Words of the vendor's controller, which stand in each of its volumes.
@@ -41,6 +43,8 @@ pub(crate) struct BlockVolume {
     pub(crate) attachments: Vec<ServerAttachment>,
     /// Whether several servers may have it.
     pub(crate) is_multiattach: bool,
+    /// When Cinder has written it last.
+    pub(crate) changed: String,
 }
 
 /// A volume at a server.
@@ -67,14 +71,19 @@ impl FromFields for BlockVolume {
             metadata: metadata.map(|(key, it)| (key.clone(), it.as_str().unwrap_or_default().to_owned())).collect(),
             attachments: items(shown, "attachments").iter().map(attachment).collect(),
             is_multiattach: shown["multiattach"] == true,
+            changed: text(shown, "updated_at"),
         })
     }
 }
 
 /// A message of Cinder about a volume that failed.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct VolumeMessage {
     pub(crate) text: String,
+    /// When: of one form with the time at which a volume was written.
+    pub(crate) at: String,
+    /// Whether the volume did not grow.
+    pub(crate) is_growth: bool,
     /// Whether no place had room for the volume.
     pub(crate) is_no_room: bool,
 }
@@ -126,6 +135,8 @@ pub(crate) fn message(id: &str) -> Option<VolumeMessage> {
     let newest = about.max_by_key(|it| text(it, "created_at"))?;
     Some(VolumeMessage {
         text: text(newest, "user_message"),
+        at: text(newest, "created_at"),
+        is_growth: text(newest, "event_id").contains(GROWTH),
         is_no_room: text(newest, "event_id").ends_with(NO_BACKEND),
     })
 }

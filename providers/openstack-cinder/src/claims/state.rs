@@ -75,7 +75,11 @@ mod tests {
             let why = format!("Cinder says that it is in the state {status}");
             assert_eq!(of(status, None), VolumeState::Failed(why));
         }
-        let message = VolumeMessage { text: "schedule allocate volume: none".to_owned(), is_no_room: true };
+        let message = VolumeMessage {
+            text: "schedule allocate volume: none".to_owned(),
+            is_no_room: true,
+            ..VolumeMessage::default()
+        };
         assert_eq!(of(ERROR, Some(&message)), VolumeState::Failed(message.text));
     }
 }

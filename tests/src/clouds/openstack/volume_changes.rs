@@ -16,6 +16,11 @@ impl World {
         self.volume_changes.insert(id.to_owned(), VolumeChange { end, fields });
     }
 
+    /// The server to which a volume is on its way.
+    pub(super) fn server_that_gets(&self, id: &str) -> Option<&str> {
+        self.volume_changes.get(id)?.fields["_server"].as_str()
+    }
+
     /// Counts that a volume was read.
     pub(super) fn count_volume_read(&mut self, id: &str) {
         if let Some(change) = self.volume_changes.get_mut(id) {

@@ -1,6 +1,6 @@
 //! Cinder: volumes and messages; and Nova's part, which server has one.
 
-use http::Method;
+use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::simulator::{Answer, Recorded, lists};
@@ -88,7 +88,7 @@ fn listed(world: &World, request: &Recorded, detail: bool) -> Result<Answer, Ref
     let show = |it: &Value| if detail { volume(it) } else { brief(it) };
     let (page, links) = listing
         .page(world.all(Kind::Volume).filter(is_shown).collect(), show)
-        .map_err(|marker| errors::nova(404, "itemNotFound", &format!("marker {marker} could not be found.")))?;
+        .map_err(|marker| errors::nova(404, "itemNotFound", &format!("Volume {marker} could not be found.")))?;
     let mut body = json!({ "volumes": page });
     if let Some(marker) = links.next {
         body["volumes_links"] = json!([listing.link("next", Some(&marker), None)]);
@@ -100,11 +100,13 @@ fn create(world: &mut World, body: &[u8]) -> Result<Answer, Refused> {
     let body: Value = errors::parsed(body, Service::Volume)?;
     let wanted = &body["volume"];
     let size = wanted["size"].as_u64().filter(|it| *it > 0);
-    let size =
-        size.ok_or_else(|| invalid("Invalid input received: Volume size must be an integer and greater than 0"))?;
+    let size = size.ok_or_else(|| {
+        let size = &wanted["size"];
+        invalid(&format!("Invalid input for field/attribute size. Value: {size}. {size} is less than the minimum of 1"))
+    })?;
     let zone = wanted["availability_zone"].as_str().unwrap_or(ZONE);
     if zone != ZONE {
-        return Err(invalid(&format!("Invalid input received: Availability zone '{zone}' is invalid.")));
+        return Err(invalid(&format!("Availability zone '{zone}' is invalid.")));
     }
     let kind = wanted["volume_type"].as_str().unwrap_or(TYPES[0]);
     if !TYPES.contains(&kind) {
@@ -113,9 +115,10 @@ fn create(world: &mut World, body: &[u8]) -> Result<Answer, Refused> {
     }
     if !world.allows(Kind::Volume, 1) {
         let message = "VolumeLimitExceeded: Maximum number of volumes allowed (10) exceeded for quota 'volumes'.";
-        let mut refused = errors::nova(413, "overLimit", message);
+        let fault = json!({ "code": 413, "message": message, "retryAfter": "0" });
+        let mut refused = Answer::json(StatusCode::PAYLOAD_TOO_LARGE, &json!({ "overLimit": fault }));
         refused.set("retry-after", "0");
-        return Err(refused);
+        return Err(Box::new(refused));
     }
     let made = json!({
         "name": wanted["name"], "description": wanted["description"], "metadata": wanted["metadata"], "size": size,
@@ -125,12 +128,7 @@ fn create(world: &mut World, body: &[u8]) -> Result<Answer, Refused> {
     let id = world.insert(Kind::Volume, made);
     let status = if world.behaviour.volumes_have_room { "available" } else { "error" };
     if status == "error" {
-        let message = json!({
-            "resource_uuid": id, "resource_type": "VOLUME", "event_id": "VOLUME_VOLUME_001_003", "message_level": "ERROR",
-            "user_message": "schedule allocate volume:Could not find any available weighted backend.",
-            "created_at": world.stamp(),
-        });
-        world.insert(Kind::VolumeMessage, message);
+        tell_no_room(world, &id, "001", "schedule allocate volume");
     }
     world.begin_volume(&id, "creating", json!({ "status": status }));
     Ok(Answer::accepted(&json!({ "volume": volume(found(world, &id)?) })))
@@ -141,7 +139,8 @@ fn delete(world: &mut World, id: &str) -> Result<Answer, Refused> {
     let is_free = matches!(text(volume, "status"), "available" | "error" | "error_extending" | "error_restoring");
     if !is_free || volume["_server"].is_string() {
         let message = "Invalid volume: Volume status must be available or error or error_restoring or error_extending or \
-                       error_managing and must not be migrating, attached, belong to a group or have snapshots.";
+                       error_managing and must not be migrating, attached, belong to a group, have snapshots, awaiting a transfer, or be \
+                       disassociated from snapshots after volume transfer.";
         return Err(invalid(message));
     }
     world.begin_volume(id, "deleting", Value::Null);
@@ -154,22 +153,51 @@ fn extend(world: &mut World, id: &str, minor: u32, body: &[u8]) -> Result<Answer
     let (status, size) = (text(volume, "status").to_owned(), volume["size"].as_u64());
     let wanted = body["os-extend"]["new_size"].as_u64();
     if status != "available" && !(status == "in-use" && minor >= ONLINE) {
-        let message = format!("Invalid volume: Volume {id} status must be available to extend, currently {status}.");
+        let message = format!(
+            "Invalid volume: Volume {id} status must be '{{'status': 'available'}}' to extend, currently {status}."
+        );
         return Err(invalid(&message));
     }
     if wanted <= size {
-        return Err(invalid("Invalid input received: New size for extend must be greater than current size."));
+        let [from, to] = [size, wanted].map(Option::unwrap_or_default);
+        let sizes = format!("(current: {from}, extended: {to})");
+        return Err(invalid(&format!(
+            "Invalid input received: New size for extend must be greater than current size. {sizes}."
+        )));
     }
-    world.begin_volume(id, "extending", json!({ "status": status, "size": wanted }));
+    let has_room = world.behaviour.volumes_have_room;
+    if !has_room {
+        tell_no_room(world, id, "007", "extend volume");
+    }
+    let size = if has_room { wanted } else { size };
+    world.begin_volume(id, "extending", json!({ "status": status, "size": size }));
     Ok(accepted())
+}
+
+/// Leaves a message that there is no place for what was to be done with a volume.
+fn tell_no_room(world: &mut World, id: &str, action: &str, words: &str) {
+    let message = json!({
+        "resource_uuid": id, "resource_type": "VOLUME", "event_id": format!("VOLUME_VOLUME_{action}_003"),
+        "message_level": "ERROR", "created_at": world.stamp(),
+        "user_message": format!("{words}:Could not find any available weighted backend."),
+    });
+    world.insert(Kind::VolumeMessage, message);
 }
 
 fn attach(world: &mut World, server: &str, body: &[u8]) -> Result<Answer, Refused> {
     let body: Value = errors::parsed(body, Service::Compute)?;
     let id = text(&body["volumeAttachment"], "volumeId").to_owned();
-    let status = text(found(world, &id)?, "status").to_owned();
+    let volume = found(world, &id)?;
+    let status = text(volume, "status").to_owned();
+    if let Some(at) = volume["_server"].as_str().or_else(|| world.server_that_gets(&id)) {
+        let message = format!("Invalid volume: volume {id} is already attached to instances: {at}");
+        return Err(invalid(&message));
+    }
     if status != "available" {
-        let message = format!("Invalid volume: volume {id} status must be 'available'. Currently in '{status}'");
+        let message = format!(
+            "Invalid input received: Invalid volume: Volume {id} status must be available or downloading to reserve, but the current status \
+             is {status}. (HTTP 400) (Request-ID: req-{id})"
+        );
         return Err(invalid(&message));
     }
     if world.with(Kind::Volume, "_server", server).count() >= world.behaviour.volumes_per_server {
@@ -185,11 +213,15 @@ fn attach(world: &mut World, server: &str, body: &[u8]) -> Result<Answer, Refuse
 fn detach(world: &mut World, server: &str, id: &str) -> Result<Answer, Refused> {
     let is_here = world.get(Kind::Volume, id).is_some_and(|it| text(it, "_server") == server);
     if !is_here {
-        let message = format!("Instance {server} is not attached to volume {id}.");
+        let message = format!("Instance {server} is not attached to volume {id}");
         return Err(errors::nova(404, "itemNotFound", &message));
     }
     if text(found(world, id)?, "status") != "in-use" {
-        return Err(invalid("Invalid volume: Unable to detach volume. Volume status must be 'in-use'."));
+        let message = format!(
+            "Invalid volume: Invalid input received: Invalid volume: Unable to detach volume. Volume status must be 'in-use' and attach_status \
+             must be 'attached' to detach. (HTTP 400) (Request-ID: req-{id})"
+        );
+        return Err(invalid(&message));
     }
     world.begin_volume(id, "detaching", json!({ "status": "available", "_server": null }));
     Ok(accepted())
@@ -234,6 +266,6 @@ fn invalid(message: &str) -> Refused {
 /// 202, without a body.
 fn accepted() -> Answer {
     let mut answer = Answer::no_content();
-    answer.status = http::StatusCode::ACCEPTED;
+    answer.status = StatusCode::ACCEPTED;
     answer
 }

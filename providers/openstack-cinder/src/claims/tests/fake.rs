@@ -67,6 +67,15 @@ impl FakeProject {
         Self { failing: Some(detail), ..self }
     }
 
+    /// The same where the second volume has not grown when that was asked for at this time.
+    pub(super) fn has_not_grown(mut self, at: &str) -> Self {
+        self.messages.push(json!({
+            "resource_uuid": volume(2), "event_id": "VOLUME_VOLUME_007_003", "created_at": at,
+            "user_message": "extend volume: it is so.",
+        }));
+        self
+    }
+
     /// The same where no server takes a volume.
     pub(super) fn full(self) -> Self {
         Self { most: 0, ..self }

@@ -59,6 +59,7 @@ fn nova_that_is_at_work_is_asked_again() {
     for (status, name, message) in [
         (409, "conflictingRequest", "Cannot 'attach_volume' instance x while it is in task_state rebooting"),
         (400, "badRequest", "Invalid volume: volume x status must be 'available'. Currently in 'reserved'"),
+        (400, "badRequest", "Invalid volume: volume x is already attached to instances: y"),
     ] {
         let host = nova(status, name, message, &shown("available", &[]));
         let again = host.run(|| Cinder::attach(&second(), &server(1), &mode()));
@@ -95,6 +96,10 @@ fn a_detachment_that_nova_does_not_know_is_told() {
     let host = nova(404, "itemNotFound", "Instance could not be found.", &shown("in-use", &[&here]));
     let told = host.run(|| Cinder::detach(&second(), &here));
     assert!(matches!(&told, Err(Error::Unavailable(why)) if why.contains("takes the attachment away")), "{told:?}");
+    let at_work = "Invalid volume: Unable to detach volume. Volume status must be 'in-use' and attach_status must be 'attached' to detach.";
+    let host = nova(400, "badRequest", at_work, &shown("in-use", &[&here]));
+    let again = host.run(|| Cinder::detach(&second(), &here));
+    assert!(matches!(&again, Ok(VolumeDetachment::Pending(it)) if it.wait.reason.contains("400")), "{again:?}");
     let (gone, ..) = call(FakeProject::default(), || Cinder::detach(&KnownVolume::of(volume(9)), &here));
     assert_eq!(gone, Ok(VolumeDetachment::Done));
     for status in ["detaching", "attaching", "reserved"] {
@@ -116,6 +121,11 @@ fn a_volume_grows_at_its_server_and_without_one() {
     assert_eq!(expand(with(json!({})), 8), large, "nothing shrinks");
     let stuck = expand(with(json!({ "status": "error_extending" })), 12);
     assert!(matches!(&stuck, Err(Error::Unavailable(why)) if why.contains("state error_extending")), "{stuck:?}");
+    // A message that is older than what the volume has become since says nothing.
+    let at = |time: &str| with(json!({ "updated_at": "2026-11-30T07:00:00" })).has_not_grown(time);
+    let small = expand(at("2026-11-30T07:00:00"), 12);
+    assert!(matches!(&small, Err(Error::Unavailable(why)) if why.contains("extend volume: it is so")), "{small:?}");
+    assert!(matches!(expand(at("2026-11-30T06:59:59"), 12), Ok(VolumeExpansion::Pending(_))));
     let foreign = expand(with(marked("another-cluster", UID)), 12);
     assert!(matches!(foreign, Err(Error::Denied(_))), "{foreign:?}");
     let (_, requests, _) = call(with(json!({})), || Cinder::expand(&second(), 12 * GIB));
