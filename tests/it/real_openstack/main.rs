@@ -11,3 +11,4 @@ mod nodes;
 mod routes;
 mod services;
 mod setup;
+mod volumes;

@@ -252,11 +252,11 @@ impl Asking {
     }
 }
 
-/// A path with `*` for each id.
+/// A path with `*` for each id: Keystone's have no hyphens.
 fn without_ids(target: &str) -> String {
     let segments = target.split_inclusive(['/', '?', '=', '&']).map(|segment| {
         let end = segment.len() - usize::from(segment.ends_with(['/', '?', '=', '&']));
-        if segment[..end].len() == 36 { format!("*{}", &segment[end..]) } else { segment.to_owned() }
+        if matches!(segment[..end].len(), 32 | 36) { format!("*{}", &segment[end..]) } else { segment.to_owned() }
     });
     segments.collect()
 }
