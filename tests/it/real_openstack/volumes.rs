@@ -19,7 +19,11 @@ const ZONE: &str = "topology.cinder.csi.openstack.org/zone";
 /// The Lease of the process for volumes.
 const LEASE: &str = "cloud-controller-manager-cinder";
 
+<<<<<<< HEAD
 /// A cluster with two nodes that have the driver's node plugin, and two classes of it.
+=======
+/// A cluster with two nodes that have the driver's node plugin, and a class of it.
+>>>>>>> e-cin
 struct VolumeSite {
     site: Site,
     /// The ids of the servers of the nodes.
@@ -45,6 +49,7 @@ impl VolumeSite {
             nodes.patch(&node, &PatchParams::default(), &labels).await.unwrap();
             servers.push(id);
         }
+<<<<<<< HEAD
         for (class, binding, parameters) in [
             ("fast", "WaitForFirstConsumer", json!({ "type": "fast" })),
             ("far", "Immediate", json!({ "availability": "far" })),
@@ -55,6 +60,13 @@ impl VolumeSite {
             });
             made::<StorageClass>(&Api::all(site.cluster.admin.clone()), class).await;
         }
+=======
+        let class = json!({
+            "metadata": { "name": "fast" }, "provisioner": DRIVER, "volumeBindingMode": "WaitForFirstConsumer",
+            "allowVolumeExpansion": true, "parameters": { "type": "fast" },
+        });
+        made::<StorageClass>(&Api::all(site.cluster.admin.clone()), class).await;
+>>>>>>> e-cin
         let _ = site.asked();
         Self { site, servers }
     }
@@ -77,6 +89,7 @@ impl VolumeSite {
         Api::all(self.site.cluster.admin.clone())
     }
 
+<<<<<<< HEAD
     /// A claim, for a pod on the first node if its class is `fast`. Returns the name of its volume.
     async fn claim(&self, name: &str, class: &str, size: &str) -> String {
         let mut annotations = json!({ "volume.kubernetes.io/storage-provisioner": DRIVER });
@@ -87,6 +100,16 @@ impl VolumeSite {
             "metadata": { "name": name, "annotations": annotations },
             "spec": {
                 "accessModes": ["ReadWriteOnce"], "storageClassName": class, "resources": { "requests": { "storage": size } },
+=======
+    /// A claim for a pod on the first node. Returns the name of its volume.
+    async fn claim(&self, name: &str, size: &str) -> String {
+        let claim = json!({
+            "metadata": { "name": name, "annotations": {
+                "volume.kubernetes.io/storage-provisioner": DRIVER, "volume.kubernetes.io/selected-node": node(1),
+            } },
+            "spec": {
+                "accessModes": ["ReadWriteOnce"], "storageClassName": "fast", "resources": { "requests": { "storage": size } },
+>>>>>>> e-cin
             },
         });
         format!("pvc-{}", made(&self.claims(), claim).await.uid().unwrap())
@@ -186,7 +209,11 @@ fn a_claims_volume_of_cinder_is_made_moves_grows_and_goes() {
     play(async |cloud| {
         let ground = VolumeSite::new(cloud, "volumes").await;
         let (site, process) = (&ground.site, ground.process().await);
+<<<<<<< HEAD
         let name = ground.claim("data", "fast", "1536Mi").await;
+=======
+        let name = ground.claim("data", "1536Mi").await;
+>>>>>>> e-cin
         let (volume, disk) = (ground.provisioned(&name).await, ground.disk().await);
         let spec = volume.spec.unwrap();
         assert_eq!(spec.capacity.unwrap()["storage"].0, "2Gi");
@@ -224,6 +251,7 @@ fn a_claims_volume_of_cinder_is_made_moves_grows_and_goes() {
     });
 }
 
+<<<<<<< HEAD
 /// Cases: csi 19, csi 52
 #[test]
 fn a_volume_of_cinder_is_one_though_answers_and_servers_go() {
@@ -248,6 +276,8 @@ fn a_volume_of_cinder_is_one_though_answers_and_servers_go() {
     });
 }
 
+=======
+>>>>>>> e-cin
 /// Cases: csi 29, csi 30
 #[test]
 fn a_claim_without_quota_or_room_in_cinder_is_told() {
@@ -260,13 +290,21 @@ fn a_claim_without_quota_or_room_in_cinder_is_told() {
             cloud.cloud.done(Method::PUT, VOLUMES, &path, body).await;
         };
         quota(0).await;
+<<<<<<< HEAD
         let name = ground.claim("data", "fast", "1Gi").await;
+=======
+        let name = ground.claim("data", "1Gi").await;
+>>>>>>> e-cin
         ground.site.told("data", &["quota"]).await;
         assert_eq!(ground.disks().await, [Value::Null; 0]);
         quota(10).await;
         ground.provisioned(&name).await;
         ground.released("data", &name).await;
+<<<<<<< HEAD
         let large = ground.claim("large", "fast", "200Gi").await;
+=======
+        let large = ground.claim("large", "200Gi").await;
+>>>>>>> e-cin
         ground.site.told("large", &["any available weighted backend"]).await;
         ground
             .site
