@@ -19,11 +19,7 @@ const ZONE: &str = "topology.cinder.csi.openstack.org/zone";
 /// The Lease of the process for volumes.
 const LEASE: &str = "cloud-controller-manager-cinder";
 
-<<<<<<< HEAD
-/// A cluster with two nodes that have the driver's node plugin, and two classes of it.
-=======
 /// A cluster with two nodes that have the driver's node plugin, and a class of it.
->>>>>>> e-cin
 struct VolumeSite {
     site: Site,
     /// The ids of the servers of the nodes.
@@ -49,24 +45,11 @@ impl VolumeSite {
             nodes.patch(&node, &PatchParams::default(), &labels).await.unwrap();
             servers.push(id);
         }
-<<<<<<< HEAD
-        for (class, binding, parameters) in [
-            ("fast", "WaitForFirstConsumer", json!({ "type": "fast" })),
-            ("far", "Immediate", json!({ "availability": "far" })),
-        ] {
-            let class = json!({
-                "metadata": { "name": class }, "provisioner": DRIVER, "volumeBindingMode": binding,
-                "allowVolumeExpansion": true, "parameters": parameters,
-            });
-            made::<StorageClass>(&Api::all(site.cluster.admin.clone()), class).await;
-        }
-=======
         let class = json!({
             "metadata": { "name": "fast" }, "provisioner": DRIVER, "volumeBindingMode": "WaitForFirstConsumer",
             "allowVolumeExpansion": true, "parameters": { "type": "fast" },
         });
         made::<StorageClass>(&Api::all(site.cluster.admin.clone()), class).await;
->>>>>>> e-cin
         let _ = site.asked();
         Self { site, servers }
     }
@@ -89,18 +72,6 @@ impl VolumeSite {
         Api::all(self.site.cluster.admin.clone())
     }
 
-<<<<<<< HEAD
-    /// A claim, for a pod on the first node if its class is `fast`. Returns the name of its volume.
-    async fn claim(&self, name: &str, class: &str, size: &str) -> String {
-        let mut annotations = json!({ "volume.kubernetes.io/storage-provisioner": DRIVER });
-        if class == "fast" {
-            annotations["volume.kubernetes.io/selected-node"] = json!(node(1));
-        }
-        let claim = json!({
-            "metadata": { "name": name, "annotations": annotations },
-            "spec": {
-                "accessModes": ["ReadWriteOnce"], "storageClassName": class, "resources": { "requests": { "storage": size } },
-=======
     /// A claim for a pod on the first node. Returns the name of its volume.
     async fn claim(&self, name: &str, size: &str) -> String {
         let claim = json!({
@@ -109,7 +80,6 @@ impl VolumeSite {
             } },
             "spec": {
                 "accessModes": ["ReadWriteOnce"], "storageClassName": "fast", "resources": { "requests": { "storage": size } },
->>>>>>> e-cin
             },
         });
         format!("pvc-{}", made(&self.claims(), claim).await.uid().unwrap())
@@ -209,11 +179,7 @@ fn a_claims_volume_of_cinder_is_made_moves_grows_and_goes() {
     play(async |cloud| {
         let ground = VolumeSite::new(cloud, "volumes").await;
         let (site, process) = (&ground.site, ground.process().await);
-<<<<<<< HEAD
-        let name = ground.claim("data", "fast", "1536Mi").await;
-=======
         let name = ground.claim("data", "1536Mi").await;
->>>>>>> e-cin
         let (volume, disk) = (ground.provisioned(&name).await, ground.disk().await);
         let spec = volume.spec.unwrap();
         assert_eq!(spec.capacity.unwrap()["storage"].0, "2Gi");
@@ -251,33 +217,6 @@ fn a_claims_volume_of_cinder_is_made_moves_grows_and_goes() {
     });
 }
 
-<<<<<<< HEAD
-/// Cases: csi 19, csi 52
-#[test]
-fn a_volume_of_cinder_is_one_though_answers_and_servers_go() {
-    play(async |cloud| {
-        let ground = VolumeSite::new(cloud, "lost").await;
-        let process = ground.process().await;
-        cloud.volume.lose_an_answer();
-        let name = ground.claim("data", "far", "1Gi").await;
-        let (volume, disk) = (ground.provisioned(&name).await, ground.disk().await);
-        assert_eq!((&disk["name"], &disk["availability_zone"]), (&json!(name), &json!("far")));
-        assert_eq!(json!(volume.spec.unwrap().csi.unwrap().volume_handle), disk["id"]);
-        let asked = ground.site.asked();
-        asked.show("a creation whose answer is lost");
-        assert_eq!(asked.writes(), ["POST /v3/*/volumes"]);
-        cloud.compute.lose_an_answer();
-        let attachment = ground.attach(&name, 1).await;
-        ground.attached(&attachment, 1).await;
-        cloud.ground.remove(&cloud.cloud, &ground.servers[0]).await;
-        ground.detached(&attachment).await;
-        ground.released("data", &name).await;
-        process.stop().await;
-    });
-}
-
-=======
->>>>>>> e-cin
 /// Cases: csi 29, csi 30
 #[test]
 fn a_claim_without_quota_or_room_in_cinder_is_told() {
@@ -290,21 +229,13 @@ fn a_claim_without_quota_or_room_in_cinder_is_told() {
             cloud.cloud.done(Method::PUT, VOLUMES, &path, body).await;
         };
         quota(0).await;
-<<<<<<< HEAD
-        let name = ground.claim("data", "fast", "1Gi").await;
-=======
         let name = ground.claim("data", "1Gi").await;
->>>>>>> e-cin
         ground.site.told("data", &["quota"]).await;
         assert_eq!(ground.disks().await, [Value::Null; 0]);
         quota(10).await;
         ground.provisioned(&name).await;
         ground.released("data", &name).await;
-<<<<<<< HEAD
-        let large = ground.claim("large", "fast", "200Gi").await;
-=======
         let large = ground.claim("large", "200Gi").await;
->>>>>>> e-cin
         ground.site.told("large", &["any available weighted backend"]).await;
         ground
             .site
