@@ -1,6 +1,5 @@
 //! A proxy before a service, which notes each request.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
@@ -46,8 +45,6 @@ impl Asked {
 /// A proxy on loopback, without TLS. It stops when it is dropped.
 pub struct Recorder {
     url: String,
-    /// Whether the answer to the next write gets lost.
-    loses: Arc<AtomicBool>,
     _task: JoinSet<()>,
 }
 
@@ -79,25 +76,14 @@ impl Recorder {
         let (notes, service) = (notes.clone(), service.to_owned());
         // A service may end an idle connection at the moment in which a request takes it.
         let client = Client::builder().no_proxy().pool_max_idle_per_host(0).build().expect("a client");
-        let loses = Arc::new(AtomicBool::new(false));
-        let lost = Arc::clone(&loses);
         let mut task = JoinSet::new();
         // A request is noted also where its sender does not wait for the answer: it is passed on beside the connection.
         let (passes, mut passed) = mpsc::unbounded_channel::<(Request, oneshot::Sender<Response>)>();
         task.spawn(async move {
             let mut passing = JoinSet::new();
             while let Some((request, answer)) = passed.recv().await {
-                let is_lost = *request.method() != Method::GET && lost.swap(false, Ordering::SeqCst);
                 let response = pass(client.clone(), (kind, service.clone()), notes.clone(), request);
-                passing.spawn(async move {
-                    let mut response = response.await;
-                    if is_lost {
-                        // As a gateway before a service that answers late.
-                        response = Response::new(Body::empty());
-                        *response.status_mut() = StatusCode::GATEWAY_TIMEOUT;
-                    }
-                    drop(answer.send(response));
-                });
+                passing.spawn(async move { drop(answer.send(response.await)) });
                 while passing.try_join_next().is_some() {}
             }
         });
@@ -112,12 +98,7 @@ impl Recorder {
         task.spawn(async move {
             axum::serve(listener, Router::new().fallback(serve)).await.expect("the listener is bound");
         });
-        Self { url, loses, _task: task }
-    }
-
-    /// Loses the answer to the next write, which the service carries out: its sender gets 504.
-    pub fn lose_an_answer(&self) {
-        self.loses.store(true, Ordering::SeqCst);
+        Self { url, _task: task }
     }
 
     /// Where it is.
