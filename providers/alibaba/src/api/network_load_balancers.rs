@@ -48,11 +48,12 @@ pub(crate) struct NlbZone {
 impl NlbBalancer {
     /// `None` without an id.
     fn from_fields(shown: &Value) -> Option<Self> {
-        let zone = |it: &Value| {
-            let shown = |field: &str| Some(text(&it["LoadBalancerAddresses"][0], field)).filter(|it| !it.is_empty());
+        let zone = |mapping: &Value| {
+            let shown =
+                |field: &str| Some(text(&mapping["LoadBalancerAddresses"][0], field)).filter(|it| !it.is_empty());
             NlbZone {
-                zone: text(it, "ZoneId"),
-                switch: text(it, "VSwitchId"),
+                zone: text(mapping, "ZoneId"),
+                switch: text(mapping, "VSwitchId"),
                 address: shown("PrivateIPv4Address"),
                 elastic: shown("AllocationId"),
             }

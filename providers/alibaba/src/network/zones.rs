@@ -53,8 +53,8 @@ mod tests {
 
     /// Zones of a text such as `b:1,g:2:10.0.0.9:eip-1`.
     fn zones(text: &str) -> Vec<NlbZone> {
-        let zone = |it: &str| {
-            let mut parts = it.split(':').map(str::to_owned);
+        let zone = |text: &str| {
+            let mut parts = text.split(':').map(str::to_owned);
             let (zone, switch) = (parts.next().unwrap(), parts.next().unwrap());
             let mut chosen = || parts.next().filter(|it| !it.is_empty());
             NlbZone { zone, switch, address: chosen(), elastic: chosen() }

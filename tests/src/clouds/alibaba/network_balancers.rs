@@ -203,9 +203,9 @@ fn zones(world: &World, pairs: AcsPairs<'_>) -> Result<Vec<Value>, Refused> {
 fn changed_zones(world: &mut World, id: &str, pairs: AcsPairs<'_>) -> Result<Value, Refused> {
     let given = zones(world, pairs)?;
     let live = world.network_balancer(id)?["ZoneMappings"].as_array().cloned().unwrap_or_default();
-    let after = |it: &Value| {
-        let is_same = |own: &&Value| own["ZoneId"] == it["ZoneId"] && own["VSwitchId"] == it["VSwitchId"];
-        live.iter().find(is_same).map_or_else(|| it.clone(), |own| listing::with(own.clone(), it))
+    let after = |mapping: &Value| {
+        let is_same = |own: &&Value| own["ZoneId"] == mapping["ZoneId"] && own["VSwitchId"] == mapping["VSwitchId"];
+        live.iter().find(is_same).map_or_else(|| mapping.clone(), |own| listing::with(own.clone(), mapping))
     };
     Ok(given.iter().map(after).collect())
 }
@@ -247,9 +247,9 @@ fn shown(world: &World, part: &Value, balancer: &Value) -> Value {
         shown["LoadBalancerStatus"] = json!("Configuring");
     }
     let zones = balancer["ZoneMappings"].as_array().into_iter().flatten();
-    let zone = |it: &Value| {
-        let addresses = fitting(&part["ZoneMappings"][0]["LoadBalancerAddresses"][0], it);
-        json!({ "ZoneId": it["ZoneId"], "VSwitchId": it["VSwitchId"], "Status": "Active", "LoadBalancerAddresses": [addresses] })
+    let zone = |mapping: &Value| {
+        let addresses = fitting(&part["ZoneMappings"][0]["LoadBalancerAddresses"][0], mapping);
+        json!({ "ZoneId": mapping["ZoneId"], "VSwitchId": mapping["VSwitchId"], "Status": "Active", "LoadBalancerAddresses": [addresses] })
     };
     shown["ZoneMappings"] = json!(zones.map(zone).collect::<Vec<_>>());
     shown["Tags"] = json!(spelled_tags(&part["Tags"][0], balancer));

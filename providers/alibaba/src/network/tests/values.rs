@@ -55,8 +55,8 @@ fn bandwidth_packages_are_changed_and_let_go() {
 /// The zones of each request that changes them, as an annotation names them.
 fn zones_of(requests: &[Request]) -> Vec<String> {
     let of = |request: &Request| {
-        let zone = |it: &Value| {
-            let text = |name: &str| it[name].as_str().unwrap_or_default().to_owned();
+        let zone = |mapping: &Value| {
+            let text = |name: &str| mapping[name].as_str().unwrap_or_default().to_owned();
             let parts = ["ZoneId", "VSwitchId", "PrivateIPv4Address", "AllocationId"].map(text).join(":");
             parts.trim_end_matches(':').to_owned()
         };

@@ -9,16 +9,16 @@ pub(super) fn given(pairs: &Pairs, earlier: &Value) -> Value {
     let all = members(pairs, "ZoneMappings");
     let is_once = |it: &Value| all.iter().filter(|other| other["ZoneId"] == it["ZoneId"]).count() == 1;
     assert!(all.len() > 1 && all.iter().all(is_once), "{pairs:?}");
-    let shown = |it: &Value| {
-        let is_same = |own: &&Value| own["ZoneId"] == it["ZoneId"] && own["VSwitchId"] == it["VSwitchId"];
+    let shown = |mapping: &Value| {
+        let is_same = |own: &&Value| own["ZoneId"] == mapping["ZoneId"] && own["VSwitchId"] == mapping["VSwitchId"];
         let own = earlier.as_array().into_iter().flatten().find(is_same);
         let mut address = own.map_or_else(|| json!({}), |own| own["LoadBalancerAddresses"][0].clone());
         for name in ["PrivateIPv4Address", "AllocationId"] {
-            if let Some(value) = it.get(name) {
+            if let Some(value) = mapping.get(name) {
                 address[name] = value.clone();
             }
         }
-        json!({ "ZoneId": it["ZoneId"], "VSwitchId": it["VSwitchId"], "LoadBalancerAddresses": [address] })
+        json!({ "ZoneId": mapping["ZoneId"], "VSwitchId": mapping["VSwitchId"], "LoadBalancerAddresses": [address] })
     };
     all.iter().map(shown).collect()
 }
