@@ -28,7 +28,7 @@ const GROUPS: &str = "the end of a Service looks for a security group of its own
 const THEFT: &str = "the load balancer of another Service stays: theirs deletes it with the one that names it";
 
 /// The table.
-pub(crate) const TABLE: [Meant; 27] = [
+pub(crate) const TABLE: [Meant; 28] = [
     always("*: cloud/*/subnets/*: \"0717-s4\" → nothing", SUBNETS),
     always("lb-local: cloud/*/check/url_path: \"/\" → \"/healthz\"", HEALTH),
     always("*: events/*/CreatingCloudLoadBalancerFailed: \"Warning\" → nothing", EVENTS),
@@ -53,13 +53,14 @@ pub(crate) const TABLE: [Meant; 27] = [
     sometimes("fault-create-done-answer-lost: events/lost/LoadBalancerCreationUnclear: nothing → \"Warning\"", UNCLEAR),
     always("fault-create-done-answer-lost: events/lost/SyncLoadBalancerFailed: \"Warning\" → nothing", UNCLEAR),
     sometimes("kinds: requests/reads: *", READ_BACK),
+    sometimes("ends: requests/reads: *", GROUPS),
     sometimes("theft: requests/reads: *", GROUPS),
     sometimes("thief-deleted: events/thief2/*: *", THEFT),
     always("thief-deleted: cloud/shared-name: nothing → *", THEFT),
 ];
 
 /// The most reads and writes of steps and of chapters in which aerostat may read more than theirs.
-pub(crate) const MOST: [MostAsked; 9] = [
+pub(crate) const MOST: [MostAsked; 10] = [
     ("lb-create", (6, 1)),
     ("lb-unrelated-annotation", (0, 0)),
     ("lb-two-nodes-added", (15, 2)),
@@ -68,5 +69,7 @@ pub(crate) const MOST: [MostAsked; 9] = [
     ("nodes", (20, 0)),
     ("kinds", (34, 5)),
     ("departure", (6, 0)),
+    // Each of three is read before and after, and security groups then; two without one are looked for in a list each, beside one of subnets.
+    ("ends", (13, 3)),
     ("theft", (8, 1)),
 ];
