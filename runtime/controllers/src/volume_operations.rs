@@ -63,7 +63,7 @@ impl VolumeOperations {
         reply
     }
 
-    /// Nobody goes on with what was begun about an object.
+    /// Operations that were begun about an object are not continued.
     pub(crate) fn forget(&self, object: &str) {
         let mut begun = self.begun.lock();
         self.methods.iter().for_each(|it| begun.end(*it, object));

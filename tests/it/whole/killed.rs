@@ -113,7 +113,7 @@ impl KilledProcess {
         };
         self.log.append(&mut log);
         self.log.push(ending);
-        // What it said on the way is shown.
+        // The log of the process is shown.
         let Some(end) = end else { panic!("not all are {desired:?} within {PATIENCE:?}") };
         match end {
             RunEnd::Settled => self.process = Some(process),
@@ -129,7 +129,7 @@ impl KilledProcess {
             return;
         }
         let mut text = format!("\nto repeat it: AEROSTAT_SEED={}\nafter {} points\n", self.seed, self.points);
-        // What it asked of the cloud is shown below, as the cloud has seen it: here it would hide the rest.
+        // Requests to the cloud are shown below, as the cloud has seen them: here they would hide the rest.
         let said: Vec<_> = self.log.iter().filter(|it| !it.contains(r#""target":"audit""#)).collect();
         for line in said.iter().rev().take(LINES).rev() {
             let _ = writeln!(text, "  {line}");

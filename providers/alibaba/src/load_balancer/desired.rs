@@ -18,7 +18,7 @@ use crate::machine::{AliMachine, takes_no_traffic};
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum SlbOwner {
     Service,
-    /// Somebody else: the Service has its parts there.
+    /// A load balancer of somebody else, in which the Service has its parts.
     Another,
 }
 

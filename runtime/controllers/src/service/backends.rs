@@ -28,7 +28,7 @@ pub(super) struct Backends {
     pub(super) compared_fields: Arc<[BackendNode]>,
 }
 
-/// What makes a node another backend: its place does not, and of its labels only those do that the provider is shown.
+/// The fields of a node whose change makes it another backend: labels that the provider is shown are among them, other labels and its place are not.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct BackendNode {
     name: String,

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::method::CsiMethod;
 
-/// What has not been gone on with for so long is forgotten: no answer of a cloud asks for a longer pause.
+/// An operation without a call for so long is forgotten: no answer of a cloud asks for a longer pause.
 const STALE: Duration = Duration::from_secs(3_600);
 
 /// Their times, by what is done and the object's name.
