@@ -57,6 +57,13 @@ impl LoadBalancer {
         self.extra.iter().any(|(key, value)| key == "host.listed" && value == "true")
     }
 
+    /// Whether the load balancer was created for the very question of this call, nodes and all, and was not [`Progress::Ready`] since
+    /// (`host.as-created`): parts that the creation has made need not be compared then.
+    #[must_use]
+    pub fn is_as_created(&self) -> bool {
+        self.extra.iter().any(|(key, value)| key == "host.as-created" && value == "true")
+    }
+
     /// Whether no call of [`LoadBalancers::ensure`] before this one has had this memo (`host.new-memo`): what it announces, no call
     /// has sent yet. If the cloud refuses it for certain, [`Progress::Failed`] without a memo takes
     /// the announcement back, and a [`LoadBalancers::delete`] has nothing to wait for. `false` also where the host does not know, as after a
@@ -177,6 +184,14 @@ impl LoadBalancerStatus {
     #[must_use]
     pub fn with_ports_error(mut self, reason: impl Display, message: impl Display) -> Self {
         self.extra.push((CONDITION.to_owned(), format!("LoadBalancerPortsError {reason} {message}")));
+        self
+    }
+
+    /// The same of a call that has created the load balancer as it was asked for: while nothing else is asked for, the next ones
+    /// are told so ([`LoadBalancer::is_as_created`]).
+    #[must_use]
+    pub fn created(mut self) -> Self {
+        self.extra.push(("created".to_owned(), "true".to_owned()));
         self
     }
 

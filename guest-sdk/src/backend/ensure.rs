@@ -115,11 +115,11 @@ fn create<B: Backend>(backend: &B, since: u64, is_taken: bool) -> Result<Progres
     match created {
         Creation::Begun(found) => {
             let because = format_args!("the cloud builds {}", found.title());
-            Ok(Progress::pending(status(backend, &found), backend.pauses().poll, because))
+            Ok(Progress::pending(status(backend, &found).created(), backend.pauses().poll, because))
         }
         Creation::Made(found) => {
             let because = format_args!("{} is created, and gets what it lacks next", found.title());
-            Ok(Progress::pending(status(backend, &found), AT_ONCE, because))
+            Ok(Progress::pending(status(backend, &found).created(), AT_ONCE, because))
         }
         // Announced again, in other words: nothing was sent that the cloud has taken.
         Creation::Busy(why) => {

@@ -280,10 +280,17 @@ impl Backend for IbmCall<'_> {
         let mut desired = self.desired(Some(live))?;
         let change = match self.own_group().guard(live, desired.protocol, &mut desired.warnings)? {
             Some(change) => Some(change),
-            None => match self.change(live, self.service, &mut desired, step::next)? {
-                Some(change) => Some(change),
-                None => self.way_out().open(live, desired.protocol)?,
-            },
+            None => {
+                let change = match self.service.is_as_created() && desired.has_parts_of(live) {
+                    // One request has made it all, for the same nodes.
+                    true => None,
+                    false => self.change(live, self.service, &mut desired, step::next)?,
+                };
+                match change {
+                    Some(change) => Some(change),
+                    None => self.way_out().open(live, desired.protocol)?,
+                }
+            }
         };
         let warnings: Warnings = std::mem::take(&mut desired.warnings);
         match change {

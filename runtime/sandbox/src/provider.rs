@@ -3,6 +3,7 @@
 mod batch;
 mod busy;
 mod candidate;
+mod created;
 mod describe;
 mod facade;
 mod gather;

@@ -187,6 +187,12 @@ impl DesiredVpcBalancer {
         }
     }
 
+    /// Whether a load balancer has as many listeners as ports, and the pools of these ports alone, by their names.
+    pub(super) fn has_parts_of(&self, live: &VpcBalancer) -> bool {
+        let is_there = |port: &DesiredVpcPort| live.pools.iter().any(|it| it.name == port.pool);
+        [live.listeners.len(), live.pools.len()] == [self.ports.len(); 2] && self.ports.iter().all(is_there)
+    }
+
     /// The word for the PROXY protocol.
     pub(super) fn proxy_protocol(&self) -> &'static str {
         if self.has_proxy_protocol { "v1" } else { "disabled" }

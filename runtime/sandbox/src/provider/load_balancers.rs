@@ -6,6 +6,7 @@ use egress::ListReads;
 use tokio::time::Instant;
 
 use super::busy::Busy;
+use super::created::{self, CreatedBalancers};
 use super::judged;
 use super::loaded::Loaded;
 use super::object::Object;
@@ -21,11 +22,15 @@ const LISTED: &str = "host.listed";
 /// The key in a guest's `extra` that says that no `ensure` before this call has had the memo.
 const NEW_MEMO: &str = "host.new-memo";
 
+/// The key in a guest's `extra` that says that its load balancer was created for the same question, and was not ready since.
+const AS_CREATED: &str = "host.as-created";
+
 /// The load balancers of a provider that exports `load-balancers`.
 pub(super) struct LoadBalancersGuest {
     pub(super) pre: ProvidesLoadBalancersPre<StoreState>,
     pub(super) loaded: Arc<Loaded>,
     pub(super) busy: Busy,
+    pub(super) created: CreatedBalancers,
 }
 
 #[async_trait]
@@ -41,6 +46,7 @@ impl LoadBalancers for LoadBalancersGuest {
     async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>> {
         let keys = self.keys();
         let pre = self.pre.clone();
+        self.created.forget(&unwanted.owner.uid);
         let mut asked = convert::load_balancer::desired(unwanted, &self.loaded.description.shown_labels, &keys);
         asked.extra.extend(words(unwanted, false));
         let (Reply { answer, events, wrote }, seen) = self
@@ -87,7 +93,11 @@ impl LoadBalancersGuest {
         let keys = self.keys();
         let pre = self.pre.clone();
         let mut asked = convert::load_balancer::desired(desired, &self.loaded.description.shown_labels, &keys);
+        let uid = &desired.owner.uid;
+        let is_as_created = self.created.is_as_created(uid, &mut asked);
+        let first_with_memo = desired.memo_is_new.then(|| created::digest(&mut asked));
         asked.extra.extend(words(desired, listed.is_some()));
+        asked.extra.extend(is_as_created.then(|| word(AS_CREATED)));
         let (Reply { answer, events, wrote }, seen) = self
             .loaded
             .call_after(Function::Ensure, &Object::ensured(desired), self.earlier(desired, listed), |store| {
@@ -97,7 +107,9 @@ impl LoadBalancersGuest {
                 })
             })
             .await;
-        let answer = answer.and_then(|it| it.map_err(convert::error)).and_then(|progress| {
+        let answer = answer.and_then(|it| it.map_err(convert::error));
+        self.created.ended(uid, first_with_memo, answer.as_ref().ok(), Instant::now());
+        let answer = answer.and_then(|progress| {
             convert::load_balancer::progress(progress, &keys)
                 .map_err(|because| self.loaded.unusable(Function::Ensure, &because))
         });
@@ -125,7 +137,11 @@ impl LoadBalancersGuest {
 /// Facts for a guest beside a load balancer: whether it was just listed, and whether its memo is new.
 pub(super) fn words(of: &LoadBalancer, is_listed: bool) -> impl Iterator<Item = (String, String)> {
     let words = [(LISTED, is_listed), (NEW_MEMO, of.memo_is_new)];
-    words.into_iter().filter(|(_, is_so)| *is_so).map(|(word, _)| (word.to_owned(), "true".to_owned()))
+    words.into_iter().filter(|(_, is_so)| *is_so).map(|(it, _)| word(it))
+}
+
+fn word(key: &str) -> (String, String) {
+    (key.to_owned(), "true".to_owned())
 }
 
 /// Which annotation keys pass between Services and the provider.

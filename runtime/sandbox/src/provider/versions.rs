@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::busy::Busy;
+use super::created::CreatedBalancers;
 use super::load::ProviderParts;
 use super::loaded::Loaded;
 use super::{
@@ -134,8 +135,8 @@ impl Version {
                         Arc::new(load_balancer_batches::BatchesGuest::new(pre, description, loaded.clone()))
                     }
                     None => {
-                        let busy = Busy::default();
-                        Arc::new(load_balancers::LoadBalancersGuest { pre, loaded: loaded.clone(), busy })
+                        let (busy, created) = (Busy::default(), CreatedBalancers::default());
+                        Arc::new(load_balancers::LoadBalancersGuest { pre, loaded: loaded.clone(), busy, created })
                     }
                 }
             }),

@@ -271,6 +271,29 @@ fn reads_are_those_that_a_decision_needs() {
 }
 
 #[test]
+fn parts_of_a_creation_are_not_compared_for_the_same_service() {
+    let made = || {
+        let mut service = service().with_port(Port::new(Protocol::Tcp, 443, 30_443));
+        let played = Played::new(FakeVpc::default());
+        for _ in 0..2 {
+            let _ = played.call(&mut service);
+        }
+        played.cloud.borrow_mut().advance(Duration::from_secs(9));
+        service.extra = vec![("host.as-created".to_owned(), "true".to_owned())];
+        (played, service)
+    };
+    let (played, mut service) = made();
+    assert_eq!(asked(&played, &mut service), ["GET /lb-1"]);
+    assert_eq!(service.current_ingress.len(), 1, "it is ready");
+    assert_eq!(asked(&played, &mut service).len(), 5, "from then on it is compared");
+    let (played, mut service) = made();
+    let mut cloud = played.cloud.borrow_mut();
+    cloud.cloud().balancers.get_mut("lb-1").unwrap().body["listeners"].as_array_mut().unwrap().pop();
+    drop(cloud);
+    assert!(asked(&played, &mut service).len() > 1, "a part is missing");
+}
+
+#[test]
 fn node_ports_that_change_together_are_served_again_one_by_one() {
     let mut service = service().with_port(Port::new(Protocol::Tcp, 443, 30_443));
     let played = made(&mut service);
