@@ -203,6 +203,9 @@ type DesiredVolume struct {
 	//
 	// "host.first-create": no call of `create` with these words came before this one, of this or another process. Without
 	// this word an earlier one may have sent the request, and lost the answer: look into the cloud before you send it again.
+	//
+	// "host.new-memo": no call of `create` before this one has had this memo. Where the memo announces a creation, no call has sent
+	// it yet. Without this word one that has died may have, or the host does not know, as after a restart: look into the cloud first.
 	Extra [][2]string
 }
 

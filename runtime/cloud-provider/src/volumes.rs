@@ -128,6 +128,8 @@ pub struct DesiredVolume {
     pub owner: ClaimOwner,
     /// The memo that an earlier answer asked to keep.
     pub memo: Option<String>,
+    /// No call of [`CloudVolumes::create`] before this one has had this memo. False also where that is not known, as after a restart.
+    pub memo_is_new: bool,
     /// At least so many bytes: a size that the description allows.
     pub bytes: u64,
     /// How it is to be reached; only what the description names.

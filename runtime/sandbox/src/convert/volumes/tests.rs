@@ -234,6 +234,8 @@ fn parameters_that_are_not_described_are_not_passed() {
     assert_eq!((told.parameters, told.annotations), (vec![pair("type")], vec![pair("acme.example/apart-from")]));
     assert_eq!(told.extra, [(word("host.first-create"), word("true"))]);
     assert!(desired(&asked, false, &described()).extra.is_empty());
+    let again = desired(&DesiredVolume { memo_is_new: true, ..asked }, false, &described());
+    assert_eq!(again.extra, [(word("host.new-memo"), word("true"))]);
     let disk = KnownVolume::default();
     assert!(known(&disk).extra.is_empty());
     assert_eq!(known(&KnownVolume { is_block: true, ..disk }).extra, [(word("host.block"), word("true"))]);
