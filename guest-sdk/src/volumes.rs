@@ -17,6 +17,8 @@ const FIRST_CREATE: &str = "host.first-create";
 const NEW_MEMO: &str = "host.new-memo";
 /// In the `extra` of a description: the volumes of an in-tree plugin.
 const IN_TREE: [&str; 3] = ["in-tree.source", "in-tree.plugin", "in-tree.handle"];
+/// In the `extra` of a description: a namespace of the vendor's controller.
+const VENDOR_NAMESPACE: &str = "vendor.namespace";
 /// The host's word that a PersistentVolume has the mode `Block`.
 const BLOCK: &str = "host.block";
 /// A gibibyte.
@@ -216,6 +218,13 @@ impl VolumeDescription {
     pub fn in_tree(mut self, source: &str, plugin: &str, handle: &str) -> Self {
         self.extra
             .extend(IN_TREE.iter().zip([source, plugin, handle]).map(|(key, value)| ((*key).into(), value.into())));
+        self
+    }
+
+    /// A namespace in which the vendor's manifests put its own controller, where that is not `kube-system`: the host notices one that still runs.
+    #[must_use]
+    pub fn vendor_namespace(mut self, namespace: &str) -> Self {
+        self.extra.push((VENDOR_NAMESPACE.to_owned(), namespace.to_owned()));
         self
     }
 

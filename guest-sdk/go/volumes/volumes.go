@@ -379,6 +379,11 @@ type VolumeDescription struct {
 	//
 	// "in-tree.handle": their handle, where `{volume}` stands for what the source calls one, `{name}` for what is behind the last
 	// slash of that, and `{zone}` for its zone, as in "{name}".
+	//
+	// And one more, perhaps several times:
+	//
+	// "vendor.namespace": a namespace in which the vendor's manifests put its own controller, where that is not "kube-system". The host looks at
+	// the Leases of its sidecars there, too, and at no others of that namespace.
 	Extra [][2]string
 }
 

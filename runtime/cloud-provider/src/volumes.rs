@@ -308,6 +308,8 @@ pub struct VolumeDescription {
     pub list_page_size: u32,
     /// The volumes of an in-tree plugin that the driver serves, too.
     pub in_tree: Option<InTreeVolumes>,
+    /// Namespaces of the vendor's own controller beside `kube-system`: DNS labels, at most four.
+    pub vendor_namespaces: Vec<String>,
 }
 
 /// Volumes of the plugin that Kubernetes itself had for the cloud before CSI. Their PersistentVolumes stay as they were.

@@ -37,7 +37,12 @@ const FIRST_CREATE: &str = "host.first-create";
 const NEW_MEMO: &str = "host.new-memo";
 /// In the `extra` of a description: the volumes of an in-tree plugin.
 const IN_TREE: [&str; 3] = ["in-tree.source", "in-tree.plugin", "in-tree.handle"];
-/// In the last of them: words for what such a volume is called, for the end of that, and for its zone.
+/// In the `extra` of a description, perhaps several times: a namespace of the vendor's own controller.
+const VENDOR_NAMESPACE: &str = "vendor.namespace";
+/// The most namespaces of a vendor, and the most bytes of one.
+const NAMESPACES: usize = 4;
+const NAMESPACE_BYTES: usize = 63;
+/// In the handle of an in-tree plugin: words for what such a volume is called, for the end of that, and for its zone.
 const IN_TREE_WORDS: [&str; 3] = ["{volume}", "{name}", "{zone}"];
 /// The host's word that a PersistentVolume has the mode `Block`.
 const BLOCK: &str = "host.block";
@@ -114,7 +119,25 @@ pub(crate) fn description(it: wit::VolumeDescription) -> Result<VolumeDescriptio
         get_batch_size,
         list_page_size,
         in_tree: in_tree(&extra)?,
+        vendor_namespaces: vendor_namespaces(&extra)?,
     })
+}
+
+/// The namespaces of the vendor's own controller, each once.
+fn vendor_namespaces(extra: &[(String, String)]) -> Result<Vec<String>, String> {
+    let mut namespaces: Vec<String> = Vec::new();
+    for (_, namespace) in extra.iter().filter(|(key, _)| key == VENDOR_NAMESPACE) {
+        if namespace.len() > NAMESPACE_BYTES || namespace.contains('.') || !label::is_subdomain(namespace) {
+            return Err(format!("its {VENDOR_NAMESPACE} {:?} is no name of a namespace", printable(namespace, 128)));
+        }
+        if !namespaces.contains(namespace) {
+            namespaces.push(namespace.clone());
+        }
+    }
+    if namespaces.len() > NAMESPACES {
+        return Err(format!("it says {} times {VENDOR_NAMESPACE}, and may {NAMESPACES} times", namespaces.len()));
+    }
+    Ok(namespaces)
 }
 
 /// The volumes of an in-tree plugin that the driver serves, too.

@@ -260,3 +260,19 @@ fn volumes_of_an_in_tree_plugin_are_described_by_three_words() {
         assert!(why.contains("in-tree.handle"), "{handle}: {why}");
     }
 }
+
+#[test]
+fn namespaces_of_a_vendors_controller_are_names() {
+    let said = |namespaces: &[&str]| {
+        let extra = namespaces.iter().map(|it| (word("vendor.namespace"), word(it))).collect();
+        description(wit::VolumeDescription { extra, ..plain() }).map(|it| it.vendor_namespaces)
+    };
+    assert_eq!(said(&[]), Ok(Vec::new()));
+    let twice = ["gce-pd-csi-driver", "storage", "gce-pd-csi-driver"];
+    assert_eq!(said(&twice), Ok(vec![word("gce-pd-csi-driver"), word("storage")]));
+    for odd in ["", "a.b", "A", "a/b", "-a", FORGED, &"a".repeat(64)] {
+        let why = said(&[odd]).unwrap_err();
+        assert!(why.contains("vendor.namespace") && !why.contains('\n'), "{odd:?}: {why}");
+    }
+    assert!(said(&["a", "b", "c", "d"]).is_ok() && said(&["a", "b", "c", "d", "e"]).is_err());
+}
