@@ -4,7 +4,8 @@
 //! it, once for all clouds:
 //!
 //! - A creation is sent only when nothing of the claim's is there. After one without an answer, or one that an earlier process may
-//!   have sent, its name is looked for, and it is sent again only when that was absent for [`VolumePauses::create_again`].
+//!   have sent, its name is looked for, and it is sent again only when that was absent for [`VolumePauses::create_again`]; where the cloud would
+//!   make a second one ([`VolumeBackend::REFUSES_SECOND`]), in a call that the host tells to be the only one with its memo.
 //! - A volume is the claim's by its mark, or by its name and the vendor's own mark. One of the same name that is another's is
 //!   never taken, whatever the memo says.
 //! - A volume that failed, or is smaller than was asked for, is deleted and made again, after a longer pause each time: no PersistentVolume
@@ -86,7 +87,7 @@ pub use self::attach::{attach, detach, expand};
 pub use self::cloud::{Attaching, FoundVolume, Making, VolumeBackend, VolumePauses, get, gone};
 pub use self::create::create;
 pub use self::delete::{abandon, delete};
-pub use self::memo::creation_number;
+pub use self::memo::{announces, creation_number};
 
 #[cfg(test)]
 mod tests;

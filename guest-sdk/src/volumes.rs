@@ -13,8 +13,12 @@ use crate::{
 
 /// In the `extra` of a desired volume: no call of `create` came before this one.
 const FIRST_CREATE: &str = "host.first-create";
+/// In the `extra` of a desired volume: no call of `create` before this one has had its memo.
+const NEW_MEMO: &str = "host.new-memo";
 /// In the `extra` of a description: the volumes of an in-tree plugin.
 const IN_TREE: [&str; 3] = ["in-tree.source", "in-tree.plugin", "in-tree.handle"];
+/// In the `extra` of a description: a namespace of the vendor's controller.
+const VENDOR_NAMESPACE: &str = "vendor.namespace";
 /// The host's word that a PersistentVolume has the mode `Block`.
 const BLOCK: &str = "host.block";
 /// A gibibyte.
@@ -217,6 +221,13 @@ impl VolumeDescription {
         self
     }
 
+    /// A namespace in which the vendor's manifests put its own controller, where that is not `kube-system`: the host notices one that still runs.
+    #[must_use]
+    pub fn vendor_namespace(mut self, namespace: &str) -> Self {
+        self.extra.push((VENDOR_NAMESPACE.to_owned(), namespace.to_owned()));
+        self
+    }
+
     /// One machine takes one attachment or detachment after the other.
     #[must_use]
     pub fn one_at_a_time_per_node(mut self) -> Self {
@@ -282,6 +293,21 @@ impl DesiredVolume {
     #[must_use]
     pub fn first_create(mut self) -> Self {
         self.extra.push((FIRST_CREATE.to_owned(), "true".to_owned()));
+        self
+    }
+
+    /// Whether no call of [`Volumes::create`] before this one has had this memo: a creation that it announces was sent by none. `false` also where
+    /// the host does not know, as after a restart: then look into the cloud first.
+    #[must_use]
+    pub fn is_memo_new(&self) -> bool {
+        is_said(&self.extra, NEW_MEMO)
+    }
+
+    /// The same with a memo that no call has had.
+    #[must_use]
+    pub fn with_new_memo(mut self, memo: impl Into<String>) -> Self {
+        self.memo = Some(memo.into());
+        self.extra.push((NEW_MEMO.to_owned(), "true".to_owned()));
         self
     }
 

@@ -34,11 +34,17 @@ pub async fn made(volumes: &Arc<dyn CloudVolumes>, mut desired: DesiredVolume) -
     for step in 0..STEPS {
         match volumes.create(&desired, step == 0).await.answer {
             Ok(VolumeCreation::Ready(volume)) => return *volume,
-            Ok(VolumeCreation::Pending(it)) => desired.memo = it.memo,
+            Ok(VolumeCreation::Pending(it)) => keep(&mut desired, it.memo),
             other => panic!("{other:?}"),
         }
     }
     panic!("it is pending after {STEPS} steps");
+}
+
+/// Keeps the memo of a pending creation, as the host does: the next call is the first one with it, if it is another.
+pub fn keep(desired: &mut DesiredVolume, memo: Option<String>) {
+    desired.memo_is_new = memo.is_some() && memo != desired.memo;
+    desired.memo = memo;
 }
 
 /// The last answer about the attachment of a volume to one node's machine.

@@ -145,7 +145,8 @@
 {{- end }}
 
 {{- /* What each cloud's provider is called, which controllers can run with it, and the settings and flags that it has anyhow. One that is
-beside that of its cloud has volumes alone: they are on, and no other controller is. */ -}}
+beside that of its cloud has volumes alone: they are on, and no other controller is. `vendorLease` is its driver, as the vendor's Leases spell it, where
+the vendor's controller is in another namespace than kube-system. */ -}}
 {{- define "aerostat.presets" -}}
 {{- $volumes := list "volume-provisioner" "volume-attacher" "volume-expander" }}
 {{- $all := dict
@@ -155,7 +156,7 @@ beside that of its cloud has volumes alone: they are on, and no other controller
   "azure" (dict "name" "azure" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "digitalocean" (dict "name" "digitalocean" "controllers" $volumes "settings" dict)
   "gcp" (dict "name" "gce" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
-  "gcp-pd" (dict "name" "gcp-pd" "beside" "gcp" "controllers" $volumes "settings" dict)
+  "gcp-pd" (dict "name" "gcp-pd" "beside" "gcp" "controllers" $volumes "settings" dict "vendorLease" "pd-csi-storage-gke-io")
   "hetzner" (dict "name" "hcloud"
     "controllers" (concat (list "node-route-controller" "persistentvolume-label-controller") $volumes)
     "settings" (dict "loadBalancers.location" "fsn1"))
@@ -189,6 +190,18 @@ beside that of its cloud has volumes alone: they are on, and no other controller
 {{- end }}
 {{- end }}
 {{- dict "runs" $runs "off" $off "named" $named "alone" (not (not $preset.beside)) | toYaml }}
+{{- end }}
+
+{{- /* The rule by which a controller of volumes reads the Lease of the vendor's, where that is in another namespace than kube-system: by its name
+alone, since no Role can be in a namespace that is not there. `prefix` is what the name begins with. */ -}}
+{{- define "aerostat.vendorLease" -}}
+{{- with (include "aerostat.presets" .top | fromYaml).vendorLease }}
+  # Whether the vendor's own controller runs, which is in a namespace of its own: its Lease, by its name.
+  - apiGroups: [coordination.k8s.io]
+    resources: [leases]
+    resourceNames: [{{ $.prefix }}{{ . }}]
+    verbs: [get]
+{{- end }}
 {{- end }}
 
 {{- /* Whether the provider works on volumes: then it has the setting and the rules for them. */ -}}

@@ -203,6 +203,9 @@ type DesiredVolume struct {
 	//
 	// "host.first-create": no call of `create` with these words came before this one, of this or another process. Without
 	// this word an earlier one may have sent the request, and lost the answer: look into the cloud before you send it again.
+	//
+	// "host.new-memo": no call of `create` before this one has had this memo. Where the memo announces a creation, no call has sent
+	// it yet. Without this word one that has died may have, or the host does not know, as after a restart: look into the cloud first.
 	Extra [][2]string
 }
 
@@ -376,6 +379,11 @@ type VolumeDescription struct {
 	//
 	// "in-tree.handle": their handle, where `{volume}` stands for what the source calls one, `{name}` for what is behind the last
 	// slash of that, and `{zone}` for its zone, as in "{name}".
+	//
+	// And one more, perhaps several times:
+	//
+	// "vendor.namespace": a namespace in which the vendor's manifests put its own controller, where that is not "kube-system". The host looks at
+	// the Leases of its sidecars there, too, and at no others of that namespace.
 	Extra [][2]string
 }
 

@@ -301,6 +301,7 @@ impl<C: FakeCloud + 'static> VolumeStage<C> {
         let nodes = &self.nodes;
         let (heard, pause) = host.run(|| take::<P>(part, &mut desired, &mut known, nodes));
         let asked = self.cloud.borrow_mut().asked();
+        let memo = self.desired.memo.clone();
         if part == VolumePart::Create {
             self.desired.extra.clear();
         }
@@ -309,6 +310,9 @@ impl<C: FakeCloud + 'static> VolumeStage<C> {
             return PlayedStep { heard: HeardStep::Unheard, requests: asked.requests };
         }
         desired.extra.clone_from(&self.desired.extra);
+        if let Some(new) = desired.memo.clone().filter(|it| part == VolumePart::Create && memo.as_ref() != Some(it)) {
+            desired = desired.with_new_memo(new);
+        }
         (self.desired, self.known) = (desired, known);
         self.cloud.borrow_mut().advance(pause.clamp(PAUSES[0], PAUSES[1]));
         PlayedStep { heard, requests: asked.requests }

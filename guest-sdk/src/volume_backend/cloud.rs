@@ -22,6 +22,10 @@ pub trait VolumeBackend {
     /// is an error, and else a warning.
     const NAMES_ARE_UNIQUE: bool;
 
+    /// Whether the cloud makes no second volume of a creation that is sent again: it knows the name, or a token. Where it would, each creation after
+    /// the first is announced to the host first, so that one over which a process has died is looked for and not sent again at once.
+    const REFUSES_SECOND: bool = Self::NAMES_ARE_UNIQUE;
+
     /// Whether volumes grow, as the description says it.
     const GROWTH: Growth;
 

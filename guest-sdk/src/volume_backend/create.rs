@@ -58,9 +58,11 @@ pub fn create<B: VolumeBackend>(backend: &B, desired: &DesiredVolume) -> Result<
     }
     let now = clock::now();
     let since = match &memo {
-        Some(memo) => memo.since(),
         None if desired.is_first_create() => return send(backend, desired),
-        None => now,
+        Some(VolumeMemo::Announced { .. }) if desired.is_memo_new() => return send(backend, desired),
+        // A call that has died may have sent it.
+        None | Some(VolumeMemo::Announced { .. }) => now,
+        Some(memo) => memo.since(),
     };
     let number = creation_number(desired)?;
     if let Some(left) = remaining(since, backend.pauses().create_again, now) {
@@ -69,7 +71,11 @@ pub fn create<B: VolumeBackend>(backend: &B, desired: &DesiredVolume) -> Result<
     // Those before have failed.
     match remaining(since, again_after(number.saturating_sub(1)), now) {
         Some(left) => Ok(lost(desired, (since, number), left)),
-        None => send(backend, desired),
+        None if B::REFUSES_SECOND => send(backend, desired),
+        None => {
+            let because = format_args!("volume {} is about to be created again", desired.name);
+            announced(desired, number, because)
+        }
     }
 }
 
@@ -160,7 +166,10 @@ fn send<B: VolumeBackend>(backend: &B, desired: &DesiredVolume) -> Result<Volume
         }
         Making::NoRoom(why) => VolumeCreation::NoRoom(why),
         // The memo is as true as before: the cloud has taken no request.
-        Making::Busy(why) => VolumeCreation::Pending(PendingVolume::new(desired.memo.clone(), SOON, why)),
+        Making::Busy(why) if B::REFUSES_SECOND => {
+            VolumeCreation::Pending(PendingVolume::new(desired.memo.clone(), SOON, why))
+        }
+        Making::Busy(why) => announced(desired, number, why)?,
         Making::Unclear(why) => {
             let message = format!("volume {name} may have been created or not: {why}");
             events::warning(None, "VolumeCreationUnclear", &message);
@@ -178,6 +187,16 @@ fn send<B: VolumeBackend>(backend: &B, desired: &DesiredVolume) -> Result<Volume
 fn made(handle: &str, (since, number): (u64, u32), after: Duration, because: impl std::fmt::Display) -> VolumeCreation {
     let memo = VolumeMemo::Made { handle: handle.to_owned(), since, number };
     VolumeCreation::Pending(PendingVolume::new(Some(memo.text()), after, because))
+}
+
+/// The next call sends the creation with this number, where none before it has had this memo: it has other words than all before it.
+fn announced(desired: &DesiredVolume, number: u32, because: impl std::fmt::Display) -> Result<VolumeCreation> {
+    let earlier = match VolumeMemo::of(desired, |_| true)? {
+        Some(VolumeMemo::Announced { since, .. }) => since.saturating_add(1),
+        _ => 0,
+    };
+    let memo = VolumeMemo::Announced { since: clock::now().max(earlier), number };
+    Ok(VolumeCreation::Pending(PendingVolume::new(Some(memo.text()), SOON, because)))
 }
 
 fn lost(desired: &DesiredVolume, (since, number): (u64, u32), after: Duration) -> VolumeCreation {

@@ -1,9 +1,11 @@
 //! The memo of a creation, which the host keeps between two calls.
 
-use crate::{DesiredVolume, Error, Result};
+use crate::{DesiredVolume, Error, PendingVolume, Result};
 
 /// The number in the memo of a volume that is given up: that of no creation.
 const GIVEN_UP: u32 = 0;
+/// Before the number in the memo of a creation that is announced: a sign that makes no other number of it.
+const ANNOUNCED: &str = " number +";
 
 /// The knowledge of a volume that was or may have been created. The time is in seconds since 1970; creations are counted from one.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -12,6 +14,8 @@ pub(super) enum VolumeMemo {
     Made { handle: String, since: u64, number: u32 },
     /// The cloud did not say what became of its creation.
     Lost { since: u64, number: u32 },
+    /// The next call sends its creation, where the host says that no call before it has had this memo. Versions before this one read it as `Lost`.
+    Announced { since: u64, number: u32 },
 }
 
 /// The number of the creation that is sent next for a desired volume, as its memo says it: for clouds in which a token is spent with the volume
@@ -22,6 +26,12 @@ pub(super) enum VolumeMemo {
 /// [`Error::Invalid`] for a memo that this provider did not write.
 pub fn creation_number(desired: &DesiredVolume) -> Result<u32> {
     Ok(VolumeMemo::of(desired, |_| true)?.as_ref().map_or(1, VolumeMemo::next_number))
+}
+
+/// Whether the answer announces a creation: the call after it sends that. It is no reason to wait for anything else.
+#[must_use]
+pub fn announces(pending: &PendingVolume) -> bool {
+    pending.memo.as_ref().is_some_and(|it| it.contains(ANNOUNCED))
 }
 
 impl VolumeMemo {
@@ -38,7 +48,11 @@ impl VolumeMemo {
             words => (words, Some(1)),
         };
         let of = |since: &str| Some((since.parse().ok()?, number?));
+        let is_announced = text.contains(ANNOUNCED);
         let memo = match words {
+            ["lost", "since", since] if is_announced => {
+                of(since).map(|(since, number)| Self::Announced { since, number })
+            }
             ["lost", "since", since] => of(since).map(|(since, number)| Self::Lost { since, number }),
             ["made", handle, "since", since] if is_handle(handle) => {
                 of(since).map(|(since, number)| Self::Made { handle: (*handle).to_owned(), since, number })
@@ -54,17 +68,18 @@ impl VolumeMemo {
     pub(super) fn text(&self) -> String {
         let text = match self {
             Self::Made { handle, since, .. } => format!("made {handle} since {since}"),
-            Self::Lost { since, .. } => format!("lost since {since}"),
+            Self::Lost { since, .. } | Self::Announced { since, .. } => format!("lost since {since}"),
         };
-        match self.number() {
-            1 => text,
-            number => format!("{text} number {number}"),
+        match self {
+            Self::Announced { number, .. } => format!("{text}{ANNOUNCED}{number}"),
+            _ if self.number() == 1 => text,
+            _ => format!("{text} number {}", self.number()),
         }
     }
 
     pub(super) fn since(&self) -> u64 {
         match self {
-            Self::Made { since, .. } | Self::Lost { since, .. } => *since,
+            Self::Made { since, .. } | Self::Lost { since, .. } | Self::Announced { since, .. } => *since,
         }
     }
 
@@ -77,14 +92,14 @@ impl VolumeMemo {
     pub(super) fn given_up_since(&self) -> Option<u64> {
         match self {
             Self::Lost { since, number: GIVEN_UP } => Some(*since),
-            Self::Lost { .. } | Self::Made { .. } => None,
+            Self::Lost { .. } | Self::Made { .. } | Self::Announced { .. } => None,
         }
     }
 
     /// Of the creation that it is about.
     pub(super) fn number(&self) -> u32 {
         match self {
-            Self::Made { number, .. } | Self::Lost { number, .. } => *number,
+            Self::Made { number, .. } | Self::Lost { number, .. } | Self::Announced { number, .. } => *number,
         }
     }
 
@@ -93,7 +108,7 @@ impl VolumeMemo {
         match self {
             // It was made, and is gone.
             Self::Made { number, .. } => number.saturating_add(1),
-            Self::Lost { number, .. } => *number,
+            Self::Lost { number, .. } | Self::Announced { number, .. } => *number,
         }
     }
 }
@@ -115,11 +130,13 @@ mod tests {
             (made(3), "made v-1 since 7 number 3", 4),
             (VolumeMemo::Lost { since: 7, number: 1 }, "lost since 7", 1),
             (VolumeMemo::Lost { since: 7, number: 2 }, "lost since 7 number 2", 2),
+            (VolumeMemo::Announced { since: 7, number: 1 }, "lost since 7 number +1", 1),
+            (VolumeMemo::Announced { since: 7, number: 2 }, "lost since 7 number +2", 2),
         ] {
             assert_eq!((memo.text().as_str(), memo.next_number()), (text, next));
             assert_eq!(read(text), Ok(Some(memo)));
         }
-        for text in ["", "lost", "lost since x", "made x-1 since 7", "lost since 7 number", "lost since 7 number x"] {
+        for text in ["", "lost", "lost since x", "made x-1 since 7", "lost since 7 number", "lost since 7 number +"] {
             assert!(matches!(read(text), Err(Error::Invalid(why)) if why.contains("is not one of this provider")));
         }
     }

@@ -450,8 +450,7 @@ fn a_creation_has_another_number_once_one_is_spent() {
         let now = cloud.borrow().now();
         match host.clone().at(now).run(|| create(&Acme::<false>, &asked)) {
             Ok(VolumeCreation::Ready(volume)) => break volume,
-            // Another process goes on with what was kept.
-            Ok(VolumeCreation::Pending(it)) => asked = DesiredVolume { memo: it.memo, ..desired() },
+            Ok(VolumeCreation::Pending(it)) => asked = desired().with_new_memo(it.memo.unwrap()),
             other => panic!("{other:?}"),
         }
         numbers.push(creation_number(&asked).unwrap());

@@ -209,6 +209,8 @@ impl VolumeBackend for EbsCall {
     type Live = EbsWithChange;
 
     const NAMES_ARE_UNIQUE: bool = false;
+    // By its token.
+    const REFUSES_SECOND: bool = true;
     const GROWTH: Growth = Growth::Online;
     // As the vendor's driver says it.
     const BLOCK_GROWS_ALONE: bool = true;

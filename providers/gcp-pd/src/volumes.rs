@@ -47,6 +47,7 @@ impl Volumes for Pd {
             .topology_key(ZONE)
             .parameters(parameters::TABLE)
             .in_tree("gcePersistentDisk", "kubernetes.io/gce-pd", &in_tree)
+            .vendor_namespace("gce-pd-csi-driver")
             .gibibytes(1, 64 * 1_024)
             .growth(Growth::Online)
             // An operation at an instance does not say which disk it is about.

@@ -62,7 +62,7 @@ impl Volumes for Cinder {
         let call = CinderCall { creates: true, places, ..CinderCall::new()? };
         let answer = volume_backend::create(&call, desired)?;
         Ok(match (answer, call.no_room.take()) {
-            (VolumeCreation::Pending(_), Some(why)) => VolumeCreation::NoRoom(why),
+            (VolumeCreation::Pending(it), Some(why)) if !volume_backend::announces(&it) => VolumeCreation::NoRoom(why),
             (answer, _) => answer,
         })
     }

@@ -128,6 +128,8 @@ pub struct DesiredVolume {
     pub owner: ClaimOwner,
     /// The memo that an earlier answer asked to keep.
     pub memo: Option<String>,
+    /// No call of [`CloudVolumes::create`] before this one has had this memo. False also where that is not known, as after a restart.
+    pub memo_is_new: bool,
     /// At least so many bytes: a size that the description allows.
     pub bytes: u64,
     /// How it is to be reached; only what the description names.
@@ -306,6 +308,8 @@ pub struct VolumeDescription {
     pub list_page_size: u32,
     /// The volumes of an in-tree plugin that the driver serves, too.
     pub in_tree: Option<InTreeVolumes>,
+    /// Namespaces of the vendor's own controller beside `kube-system`: DNS labels, at most four.
+    pub vendor_namespaces: Vec<String>,
 }
 
 /// Volumes of the plugin that Kubernetes itself had for the cloud before CSI. Their PersistentVolumes stay as they were.

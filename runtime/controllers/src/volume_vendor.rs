@@ -6,7 +6,8 @@
 //! what its hand has done (volume_provisioner, volume_attacher) ───────┴► ■ verdict ► check: every key waits
 //! ```
 //!
-//! Leases of other namespaces say nothing: whoever may edit a namespace writes Leases there, and one would stop the volumes of all.
+//! Leases of `kube-system` count, and of the namespaces in which the vendor's manifests put its controller, as the provider describes them. Those of
+//! others say nothing: whoever may edit a namespace writes Leases there, and one would stop the volumes of all.
 //!
 //! A Lease is let go of by itself once nobody renews it. A hand without a Lease, as of vendors whose controllers elect no leader, is not seen to
 //! end: a person says so.
@@ -18,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{APPROVAL, CloudVolumes};
+use cloud_provider::{APPROVAL, CloudVolumes, VolumeDescription};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -34,6 +35,7 @@ use self::leases::{LeaseVerdict, RenewedLease, VendorLeases};
 pub(crate) use self::part::VendorPart;
 use crate::account::changed;
 use crate::error::chain;
+use crate::events;
 use crate::metrics::VolumeMetrics;
 use crate::object::{self, answer};
 use crate::volume_error::Error;
@@ -46,10 +48,12 @@ pub(crate) const LOOKS: Duration = Duration::from_secs(20);
 const QUIET_LOOKS: u32 = 3;
 /// How long it rests before Leases are looked at again that could not be.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// The namespace of the Leases that count: vendors have their controllers there, as aerostat is there, and no tenant writes in it.
+/// The namespace of the Leases that count anyhow: vendors have their controllers there, as aerostat is there, and no tenant writes in it.
 const NAMESPACE: &str = "kube-system";
 /// The reason of the events.
 const REASON: &str = "VendorControllerRuns";
+/// The reason of the event that nobody can say whether it runs.
+const UNREAD: &str = "VendorLeasesForbidden";
 
 /// Whether the vendor's controller runs.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -84,7 +88,7 @@ struct VendorHand {
 
 /// The watch over the vendor's controller, which the controllers of volumes share.
 pub(crate) struct VolumeVendor {
-    lease_api: Api<Lease>,
+    client: kube::Client,
     cloud: Arc<dyn CloudVolumes>,
     requested: RequestedChanges,
     metrics: VolumeMetrics,
@@ -109,7 +113,7 @@ impl VolumeVendor {
         looks: Duration,
     ) -> Self {
         Self {
-            lease_api: Api::namespaced(client, NAMESPACE),
+            client,
             cloud,
             requested,
             metrics,
@@ -206,13 +210,13 @@ impl VolumeVendor {
 
     /// Looks at the Leases of the vendor's parts. Returns when to look again.
     async fn look(&self, is_warned: &mut bool) -> Duration {
-        let driver = self.cloud.description().driver.clone();
         let parts: Vec<_> = self.parts.lock().keys().copied().collect();
         let mut found = Vec::new();
-        for part in parts {
-            match answer(self.lease_api.get_opt(&part.lease(&driver))).await {
+        for (namespace, part, name) in places(&self.cloud.description(), &parts) {
+            let leases: Api<Lease> = Api::namespaced(self.client.clone(), &namespace);
+            match answer(leases.get_opt(&name)).await {
                 Ok(lease) => found.extend(lease.map(|it| (part, it))),
-                Err(error) => return self.not_looked(&error, is_warned),
+                Err(error) => return self.not_looked(&format!("{namespace}/{name}"), &error, is_warned),
             }
         }
         *is_warned = false;
@@ -242,19 +246,20 @@ impl VolumeVendor {
         }
     }
 
-    /// The Leases could not be read: what is known of them stays.
-    fn not_looked(&self, error: &object::Error, is_warned: &mut bool) -> Duration {
+    /// A Lease could not be read: what is known of them all stays.
+    fn not_looked(&self, lease: &str, error: &object::Error, is_warned: &mut bool) -> Duration {
         let text = chain(error);
         if !error.is_refusal() {
-            debug!(error = text, "the Leases of the vendor's controller cannot be read; trying again");
+            debug!(lease, error = text, "the Leases of the vendor's controller cannot be read; trying again");
             return LOOK_AGAIN.min(self.looks);
         }
+        let message = format!(
+            "the Lease {lease}, by which the vendor's controller of volumes is noticed, may not be read ({text}), and nothing about volumes begins \
+             before it is. Next step: apply the rules of deploy/volumes, or upgrade the release of the chart, which has those of this provider"
+        );
+        self.events.warn_once("", &events::cluster(), UNREAD, &message);
         if !std::mem::replace(is_warned, true) {
-            warn!(
-                error = text,
-                "the Leases of the vendor's controller of volumes may not be read, and nothing begins before they are. Next step: apply the rules \
-                 of deploy/volumes"
-            );
+            warn!("{message}");
         }
         self.looks
     }
@@ -289,6 +294,16 @@ impl VolumeVendor {
             _ => {}
         }
     }
+}
+
+/// The Leases that count, each with its namespace: those of these parts.
+fn places(described: &VolumeDescription, parts: &[VendorPart]) -> Vec<(String, VendorPart, String)> {
+    let own = described.vendor_namespaces.iter().map(String::as_str).filter(|it| *it != NAMESPACE);
+    let of_namespace = |namespace: &str| {
+        let place = |part: &VendorPart| (namespace.to_owned(), *part, part.lease(&described.driver));
+        parts.iter().map(place).collect::<Vec<_>>()
+    };
+    std::iter::once(NAMESPACE).chain(own).flat_map(of_namespace).collect()
 }
 
 impl VendorEvidence {
@@ -340,6 +355,26 @@ mod tests {
         let own = "dobs-csi-digitalocean-com";
         let leader = format!("external-attacher-leader-{own}");
         assert_eq!(names, [own.to_owned(), leader, format!("external-resizer-{own}")]);
+    }
+
+    /// Cases: csi 74
+    #[test]
+    fn leases_are_looked_at_where_vendors_put_their_controllers() {
+        let looked = |driver: &str, own: &[&str]| {
+            let vendor_namespaces = own.iter().map(|it| (*it).to_owned()).collect();
+            let described =
+                VolumeDescription { driver: driver.to_owned(), vendor_namespaces, ..VolumeDescription::default() };
+            let found = places(&described, &[VendorPart::Attacher, VendorPart::Resizer]);
+            found.into_iter().map(|(namespace, _, name)| format!("{namespace}/{name}")).collect::<Vec<_>>()
+        };
+        let leases = |namespace: &str, driver: &str| {
+            ["external-attacher-leader", "external-resizer"].map(|it| format!("{namespace}/{it}-{driver}"))
+        };
+        let elsewhere = leases(NAMESPACE, "dobs-csi-digitalocean-com");
+        assert_eq!(looked(DRIVER, &[]), elsewhere);
+        assert_eq!(looked(DRIVER, &[NAMESPACE]), elsewhere, "each once");
+        let disks = [NAMESPACE, "gce-pd-csi-driver"].map(|it| leases(it, "pd-csi-storage-gke-io")).concat();
+        assert_eq!(looked("pd.csi.storage.gke.io", &["gce-pd-csi-driver"]), disks);
     }
 
     /// Cases: csi 74

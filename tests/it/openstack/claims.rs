@@ -16,7 +16,7 @@ use tests::simulator::Fault;
 use tests::vendor::loading::{CLUSTER_UID, Secret, endpoint, load_for};
 use tests::vendor::manifest;
 use tests::vendor::openstack::server;
-use tests::volume_steps::{attached, detached, made, settled};
+use tests::volume_steps::{attached, detached, keep, made, settled};
 
 const GIB: u64 = 1 << 30;
 const CLAIM: &str = "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11";
@@ -171,7 +171,7 @@ async fn a_lost_answer_and_a_late_list_make_one_volume() {
     let volume = loop {
         match rig.volumes.create(&desired, is_first).await.answer {
             Ok(VolumeCreation::Ready(volume)) => break volume,
-            Ok(VolumeCreation::Pending(it)) => desired.memo = it.memo,
+            Ok(VolumeCreation::Pending(it)) => keep(&mut desired, it.memo),
             other => panic!("{other:?}"),
         }
         is_first = false;
@@ -190,7 +190,7 @@ async fn a_full_server_and_a_full_backend_are_told() {
     let why = loop {
         match rig.volumes.create(&desired, is_first).await.answer {
             Ok(VolumeCreation::NoRoom(why)) => break why,
-            Ok(VolumeCreation::Pending(it)) => desired.memo = it.memo,
+            Ok(VolumeCreation::Pending(it)) => keep(&mut desired, it.memo),
             other => panic!("{other:?}"),
         }
         is_first = false;
@@ -201,7 +201,7 @@ async fn a_full_server_and_a_full_backend_are_told() {
     rig.cloud.behave(|behaviour| {
         behaviour.quotas.insert(Kind::Volume, 0);
     });
-    desired.memo = None;
+    keep(&mut desired, None);
     let quota = rig.volumes.create(&desired, true).await.answer;
     assert!(matches!(&quota, Err(Error::Unavailable(why)) if why.contains("quota")), "{quota:?}");
     rig.cloud.behave(|it| it.quotas.clear());
@@ -209,7 +209,10 @@ async fn a_full_server_and_a_full_backend_are_told() {
     let volume = loop {
         match rig.volumes.create(&desired, is_first).await.answer {
             Ok(VolumeCreation::Ready(volume)) => break known(&volume.handle),
-            Ok(VolumeCreation::Pending(it)) => (desired.memo, is_first) = (it.memo, false),
+            Ok(VolumeCreation::Pending(it)) => {
+                keep(&mut desired, it.memo);
+                is_first = false;
+            }
             // The quota's refusal says when to come again.
             Err(Error::RetryAfter { after, .. }) => tokio::time::sleep(after).await,
             other => panic!("{other:?}"),

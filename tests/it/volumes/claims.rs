@@ -135,8 +135,9 @@ async fn no_room_gives_a_claim_back_to_the_scheduler() {
     .await;
     no_intent(&cluster).await;
     assert_eq!(cloud.abandoned(), [volume], "what was begun is taken back");
-    let memos: Vec<_> = cloud.script.create_volume.calls().into_iter().map(|(it, _)| it.memo).take(2).collect();
-    assert_eq!(memos, [None, Some("op-1".to_owned())]);
+    let calls = cloud.script.create_volume.calls().into_iter();
+    let memos: Vec<_> = calls.map(|(it, _)| (it.memo, it.memo_is_new)).take(2).collect();
+    assert_eq!(memos, [(None, false), (Some("op-1".to_owned()), true)]);
 }
 
 /// Cases: csi 30

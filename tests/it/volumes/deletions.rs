@@ -282,22 +282,36 @@ async fn a_volume_that_nothing_has_is_told_and_not_deleted() {
     let namespaces: Api<Namespace> = Api::all(cluster.admin.clone());
     let cluster_uid = namespaces.get("kube-system").await.unwrap().uid();
     create(&cluster, &volume("pv-1", DRIVER)).await.unwrap();
-    let marked = |handle: &str| CloudVolume {
+    // A claim that has a volume, beside which another one was made.
+    class(&cluster, "others", json!({ "provisioner": "csi.other.example" })).await;
+    let twice = claim(&cluster, "twice", "others", json!({})).await;
+    create(&cluster, &volume(&twice, DRIVER)).await.unwrap();
+    let marked = |handle: &str, uid: &str| CloudVolume {
         handle: handle.to_owned(),
-        owner: MarkedClaim { cluster_uid: cluster_uid.clone(), uid: Some("gone".to_owned()), ..MarkedClaim::default() },
+        owner: MarkedClaim { cluster_uid: cluster_uid.clone(), uid: Some(uid.to_owned()), ..MarkedClaim::default() },
         ..CloudVolume::default()
     };
-    let volumes = vec![marked("pv-1"), marked("vol-9")];
+    let uid = &twice["pvc-".len()..];
+    let volumes = vec![marked("pv-1", "gone"), marked("vol-9", "gone"), marked(&twice, uid), marked("vol-8", uid)];
     cloud
         .script
         .list_volumes
         .answers(move |_| Ok(VolumePage { volumes: volumes.clone(), ..VolumePage::default() }).into());
     let options = Options { orphan_period: Duration::from_millis(100), ..Options::default() };
     let rig = Rig::start(&cluster, &cloud, options);
-    let told = event(&cluster, "kube-system", "OrphanedVolume").await;
-    assert!(told.message.unwrap().contains("volume vol-9"));
+    for (handle, why) in [("vol-9", "which is gone"), ("vol-8", &*format!("which has volume {twice}"))] {
+        wait::until("it is told", async || {
+            let all = events(&cluster, "kube-system")
+                .await
+                .into_iter()
+                .filter(|it| it.reason.as_deref() == Some("OrphanedVolume"));
+            let mut texts = all.filter_map(|it| it.message);
+            texts.any(|it| it.starts_with(&format!("volume {handle} ")) && it.contains(why)).then_some(())
+        })
+        .await;
+    }
     let lists = cloud.script.list_volumes.asked();
     wait::until("it is listed again", async || (cloud.script.list_volumes.asked() > lists + 2).then_some(())).await;
-    assert_eq!(rig.gauge("aerostat_orphaned_volumes"), 1.0);
+    assert_eq!(rig.gauge("aerostat_orphaned_volumes"), 2.0);
     assert_eq!((cloud.deleted(), cloud.abandoned()), (Vec::new(), Vec::new()));
 }

@@ -1,15 +1,18 @@
 //! A vendor's own controller that still runs beside the ones here.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use cloud_provider::{CloudVolumes as _, VolumeDescription};
 use controllers::{volume_attacher, volume_provisioner};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::Event;
+use k8s_openapi::api::core::v1::{Event, Namespace};
+use k8s_openapi::api::storage::v1::CSINode;
 use kube::ResourceExt as _;
 use kube::api::{Api, ListParams, Patch, PatchParams};
 use serde_json::json;
-use tests::control_plane::Cluster;
+use tests::control_plane::{Cluster, apply};
 use tests::rig::Rig;
 use tests::wait;
 use tokio::task::JoinSet;
@@ -26,6 +29,12 @@ const QUIET: Duration = Duration::from_secs(6);
 const NAMESPACE: &str = "kube-system";
 const LEASE: &str = "external-attacher-leader-csi-fakecloud-example";
 const REASON: &str = "VendorControllerRuns";
+/// The driver of Google Cloud's Persistent Disks, whose vendor has its controller in a namespace of its own.
+const DISKS: &str = "pd.csi.storage.gke.io";
+const OF_DISKS: &str = "gce-pd-csi-driver";
+const LEASE_OF_DISKS: &str = "external-attacher-leader-pd-csi-storage-gke-io";
+/// The file that installs the provider of these.
+const INSTALLED: &str = include_str!("../../../deploy/install-gcp-pd.yaml");
 
 fn attacher() -> volume_attacher::Options {
     volume_attacher::Options { vendor_period: LOOKS, ..volume_attacher::Options::default() }
@@ -42,15 +51,15 @@ fn held() -> serde_json::Value {
 }
 
 /// The vendor's attacher, which renews its Lease in this namespace until this is dropped.
-async fn elected(cluster: &Cluster, namespace: &str) -> JoinSet<()> {
-    made(leases(cluster, namespace), json!({ "metadata": { "name": LEASE }, "spec": held() })).await;
+async fn elected(cluster: &Cluster, namespace: &str, name: &'static str) -> JoinSet<()> {
+    made(leases(cluster, namespace), json!({ "metadata": { "name": name }, "spec": held() })).await;
     let (leases, mut renewing) = (leases(cluster, namespace), JoinSet::new());
     renewing.spawn(async move {
         let mut times = tokio::time::interval(Duration::from_millis(200));
         loop {
             times.tick().await;
             // A renewal that fails is followed by the next one.
-            leases.patch(LEASE, &PatchParams::default(), &Patch::Merge(json!({ "spec": held() }))).await.ok();
+            leases.patch(name, &PatchParams::default(), &Patch::Merge(json!({ "spec": held() }))).await.ok();
         }
     });
     renewing
@@ -58,12 +67,45 @@ async fn elected(cluster: &Cluster, namespace: &str) -> JoinSet<()> {
 
 /// The event that names the vendor's controller, as soon as it is there.
 async fn noticed(cluster: &Cluster) -> Event {
+    told(cluster, REASON).await
+}
+
+/// The event with this reason, as soon as it is there.
+async fn told(cluster: &Cluster, reason: &str) -> Event {
     let all: Api<Event> = Api::all(cluster.admin.clone());
-    wait::until_after(QUIET, "the vendor's controller is noticed", async || {
+    wait::until_after(QUIET, &format!("the event {reason}"), async || {
         let found = all.list(&ListParams::default()).await.ok()?.items;
-        found.into_iter().find(|it| it.reason.as_deref() == Some(REASON))
+        found.into_iter().find(|it| it.reason.as_deref() == Some(reason))
     })
     .await
+}
+
+/// A cloud whose driver is that of Persistent Disks, and the namespace of its vendor's controller.
+async fn disks(cluster: &Cluster) -> Arc<VolumeCloud> {
+    let namespaces: Api<Namespace> = Api::all(cluster.admin.clone());
+    if namespaces.get_opt(OF_DISKS).await.unwrap().is_none() {
+        made(namespaces, json!({ "metadata": { "name": OF_DISKS } })).await;
+    }
+    let cloud = VolumeCloud::new();
+    let described = (*cloud.script.description()).clone();
+    let vendor_namespaces = vec![OF_DISKS.to_owned()];
+    cloud.script.describes_claimed_volumes(VolumeDescription {
+        driver: DISKS.to_owned(),
+        vendor_namespaces,
+        ..described
+    });
+    cloud
+}
+
+/// Gives aerostat the roles of the release for Persistent Disks that attach them.
+async fn may_attach_disks(cluster: &Cluster) {
+    let roles =
+        INSTALLED.split("\n---\n").filter(|it| it.contains("kind: ClusterRole") && it.contains(":volume-attacher"));
+    let roles = roles
+        .collect::<Vec<_>>()
+        .join("\n---\n")
+        .replace("cloud-controller-manager-gcp-pd", "cloud-controller-manager");
+    apply(&cluster.admin, &roles).await.unwrap();
 }
 
 /// Waits until one more key was looked at and put back than so many before.
@@ -75,7 +117,7 @@ async fn put_back(rig: &Rig, before: f64) {
 #[tokio::test]
 async fn a_lease_that_a_vendor_renews_stops_what_is_written() {
     let cluster = cluster().await;
-    let renewing = elected(&cluster, NAMESPACE).await;
+    let renewing = elected(&cluster, NAMESPACE, LEASE).await;
     let cloud = VolumeCloud::new();
     persistent(&cluster, "pv-1").await;
     attach(&cluster, "pv-1", "n1").await;
@@ -102,6 +144,51 @@ async fn a_lease_that_a_vendor_renews_stops_what_is_written() {
     assert_eq!(rig.gauge("aerostat_volume_vendor_controller"), 0.0);
 }
 
+/// Cases: csi 74
+#[tokio::test]
+async fn a_lease_in_the_vendors_own_namespace_stops_writes_too() {
+    let cluster = cluster().await;
+    let cloud = disks(&cluster).await;
+    may_attach_disks(&cluster).await;
+    let renewing = elected(&cluster, OF_DISKS, LEASE_OF_DISKS).await;
+    let rig = Rig::start(&cluster, &cloud, attacher());
+    let told = noticed(&cluster).await;
+    let about = told.involved_object;
+    assert_eq!((about.namespace.as_deref(), about.name.as_deref()), (Some(OF_DISKS), Some(LEASE_OF_DISKS)));
+    assert_eq!(rig.gauge("aerostat_volume_vendor_controller"), 1.0);
+    drop(renewing);
+    wait::until_after(QUIET + LOOKS, "it is away", async || {
+        (rig.gauge("aerostat_volume_vendor_controller") == 0.0).then_some(())
+    })
+    .await;
+}
+
+/// The roles are those of a release from before.
+///
+/// Cases: csi 74
+#[tokio::test]
+async fn leases_that_may_not_be_read_are_told_and_waited_for() {
+    let cluster = cluster().await;
+    let cloud = disks(&cluster).await;
+    let options = volume_attacher::Options { vendor_period: Duration::from_millis(200), ..attacher() };
+    let rig = Rig::start(&cluster, &cloud, options);
+    let message = told(&cluster, "VendorLeasesForbidden").await.message.unwrap();
+    for part in ["gce-pd-csi-driver/external-attacher-leader-pd-csi-storage-gke-io", "Next step: apply the rules"] {
+        assert!(message.contains(part), "{message}");
+    }
+    let csi_nodes: Api<CSINode> = Api::all(cluster.admin.clone());
+    let plugin = json!({ "spec": { "drivers": [{ "name": DISKS, "nodeID": "n1", "topologyKeys": [] }] } });
+    csi_nodes.patch("n1", &PatchParams::default(), &Patch::Merge(plugin)).await.unwrap();
+    create(&cluster, &volume("pv-1", DISKS)).await.unwrap();
+    let spec = json!({ "attacher": DISKS, "nodeName": "n1", "source": { "persistentVolumeName": "pv-1" } });
+    made(attachments(&cluster), json!({ "metadata": { "name": "of-a-disk" }, "spec": spec })).await;
+    put_back(&rig, 0.0).await;
+    let untouched = seen(&cluster, "pv-1", |_| true).await;
+    assert_eq!((untouched.finalizers(), cloud.script.attach_volume.asked()), (&[][..], 0));
+    may_attach_disks(&cluster).await;
+    seen(&cluster, "pv-1", is_attached).await;
+}
+
 /// The Lease of a vendor's controller stays when that has gone.
 ///
 /// Cases: csi 74
@@ -126,7 +213,7 @@ async fn leases_that_were_left_or_are_others_stop_nothing() {
 #[tokio::test]
 async fn a_tenants_lease_stops_no_work_on_volumes() {
     let cluster = cluster().await;
-    let _tenants = elected(&cluster, "default").await;
+    let _tenants = elected(&cluster, "default", LEASE).await;
     let cloud = VolumeCloud::new();
     let rig = Rig::start(&cluster, &cloud, attacher());
     persistent(&cluster, "pv-1").await;
@@ -134,7 +221,7 @@ async fn a_tenants_lease_stops_no_work_on_volumes() {
     seen(&cluster, "pv-1", is_attached).await;
     assert_eq!(rig.gauge("aerostat_volume_vendor_controller"), 0.0);
     // Two looks later it would have been told of the tenant's.
-    let _vendors = elected(&cluster, NAMESPACE).await;
+    let _vendors = elected(&cluster, NAMESPACE, LEASE).await;
     let told = noticed(&cluster).await;
     assert_eq!(told.involved_object.namespace.as_deref(), Some(NAMESPACE));
 }
@@ -236,7 +323,7 @@ async fn a_provisioner_without_a_lease_is_noticed_by_its_hand() {
 async fn a_vendors_attacher_is_let_alone_where_only_volumes_are_made() {
     let cluster = cluster().await;
     class(&cluster, "fast", json!({})).await;
-    let _renewing = elected(&cluster, NAMESPACE).await;
+    let _renewing = elected(&cluster, NAMESPACE, LEASE).await;
     let cloud = VolumeCloud::new();
     let options = volume_provisioner::Options { vendor_period: LOOKS, ..volume_provisioner::Options::default() };
     let _rig = Rig::start(&cluster, &cloud, options);

@@ -1,11 +1,14 @@
 //! A proxy before a service, which notes each request.
 
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::response::Response;
+use bytes::Bytes;
+use futures::stream;
 use http::{HeaderMap, Method, StatusCode};
 use reqwest::Client;
 use serde_json::Value;
@@ -45,7 +48,21 @@ impl Asked {
 /// A proxy on loopback, without TLS. It stops when it is dropped.
 pub struct Recorder {
     url: String,
+    loss: AnswerLoss,
     _task: JoinSet<()>,
+}
+
+/// The method and the last segment of the path of the request whose answer is to be lost.
+#[derive(Clone, Default)]
+struct AnswerLoss(Arc<Mutex<Option<(Method, String)>>>);
+
+impl AnswerLoss {
+    /// Whether the answer to this request is to be lost: that of one alone.
+    fn takes(&self, method: &Method, path: &str) -> bool {
+        let mut next = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = path.rsplit('/').next();
+        next.take_if(|(of, segment)| of == method && last == Some(segment.as_str())).is_some()
+    }
 }
 
 /// The requests that all recorders note, in the order of their answers.
@@ -73,17 +90,22 @@ impl Recorder {
     pub async fn before(kind: &'static str, service: &str, notes: &Notes) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port of loopback");
         let url = format!("http://{}", listener.local_addr().expect("the listener is bound"));
-        let (notes, service) = (notes.clone(), service.to_owned());
+        let (notes, service, loss) = (notes.clone(), service.to_owned(), AnswerLoss::default());
         // A service may end an idle connection at the moment in which a request takes it.
         let client = Client::builder().no_proxy().pool_max_idle_per_host(0).build().expect("a client");
         let mut task = JoinSet::new();
+        let losing = loss.clone();
         // A request is noted also where its sender does not wait for the answer: it is passed on beside the connection.
         let (passes, mut passed) = mpsc::unbounded_channel::<(Request, oneshot::Sender<Response>)>();
         task.spawn(async move {
             let mut passing = JoinSet::new();
             while let Some((request, answer)) = passed.recv().await {
+                let is_lost = losing.takes(request.method(), request.uri().path());
                 let response = pass(client.clone(), (kind, service.clone()), notes.clone(), request);
-                passing.spawn(async move { drop(answer.send(response.await)) });
+                passing.spawn(async move {
+                    let response = response.await;
+                    drop(answer.send(if is_lost { interrupted() } else { response }));
+                });
                 while passing.try_join_next().is_some() {}
             }
         });
@@ -98,7 +120,13 @@ impl Recorder {
         task.spawn(async move {
             axum::serve(listener, Router::new().fallback(serve)).await.expect("the listener is bound");
         });
-        Self { url, _task: task }
+        Self { url, loss, _task: task }
+    }
+
+    /// Loses the answer to the next request with this method and this last segment of its path: the service has carried it out, and the
+    /// connection ends.
+    pub fn lose_answer(&self, method: Method, segment: &str) {
+        *self.loss.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((method, segment.to_owned()));
     }
 
     /// Where it is.
@@ -106,6 +134,11 @@ impl Recorder {
     pub fn url(&self) -> String {
         self.url.clone()
     }
+}
+
+/// An answer over which the connection ends.
+fn interrupted() -> Response {
+    Response::new(Body::from_stream(stream::iter([Err::<Bytes, _>(io::Error::other("lost, on purpose"))])))
 }
 
 async fn pass(client: Client, (kind, service): (&'static str, String), notes: Notes, request: Request) -> Response {

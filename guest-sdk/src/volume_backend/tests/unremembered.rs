@@ -1,7 +1,91 @@
 //! A creation of which no memo tells: a process has died over it.
 
-use super::{Acme, Disks, abandon, call, desired};
-use crate::{DesiredVolume, VolumeDeletion};
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{Acme, CLUSTER, Disks, UID, abandon, announces, call, create, desired, mark};
+use crate::testing::protocol::{AdminFailure, How, Orders};
+use crate::testing::{Host, SimulatedCloud};
+use crate::{Cluster, DesiredVolume, VolumeCreation, VolumeDeletion};
+
+/// A process dies over the second creation, which the cloud has taken or not, and its list shows half a minute late.
+///
+/// Cases: csi 20
+#[test]
+fn a_second_creation_that_nobody_remembers_makes_one_volume() {
+    for dies in [How::DiesBefore, How::DiesAfter] {
+        let cloud = SimulatedCloud::new(Disks::<false>::default()).shared();
+        let host = Host::of(&cloud).cluster(Cluster::of("kubernetes", CLUSTER));
+        // The second request of a call is the creation.
+        let order = |how: Option<How>, lists_lag: bool| {
+            cloud.borrow_mut().order(Orders { fail: how.map(|how| AdminFailure { nth: 2, how }), lists_lag });
+        };
+        order(Some(How::LostBefore), true);
+        let (mut asked, mut died) = (desired().first_create(), None);
+        let volume = loop {
+            let now = cloud.borrow().now();
+            let said = host.clone().at(now).run(|| create(&Acme::<false>, &asked));
+            let is_dead = cloud.borrow_mut().asked().dead;
+            asked.extra.clear();
+            match said {
+                // The next process has what was kept before.
+                _ if is_dead => died = Some(now),
+                Ok(VolumeCreation::Ready(volume)) => break volume,
+                Ok(VolumeCreation::Pending(it)) => {
+                    if died.is_none() && announces(&it) {
+                        order(Some(dies), true);
+                    }
+                    if asked.memo != it.memo {
+                        asked = asked.with_new_memo(it.memo.unwrap());
+                    }
+                }
+                other => panic!("{other:?}"),
+            }
+            cloud.borrow_mut().advance(Duration::from_secs(10));
+            if let Some(died) = died {
+                order(None, now < died + 20);
+            }
+        };
+        let disks = cloud.borrow().world().objects;
+        assert_eq!((disks.len(), volume.handle.as_str()), (2, "disk-2"), "one is another's: {disks:?}");
+        assert!(died.is_some(), "{:?}", host.requests());
+    }
+}
+
+/// Cases: csi 20
+#[test]
+fn a_creation_is_sent_again_by_the_first_call_with_its_memo() {
+    let asked = |memo: &str| DesiredVolume { memo: Some(memo.to_owned()), ..desired() };
+    let (begun, requests, _) = call(Disks::<false>::default(), || create(&Acme::<false>, &asked("lost since 1")));
+    let Ok(VolumeCreation::Pending(begun)) = begun else { panic!("{begun:?}") };
+    assert!(announces(&begun) && requests.len() == 1, "{begun:?} {requests:?}");
+    let memo = begun.memo.unwrap();
+    let (sent, requests, _) =
+        call(Disks::<false>::default(), || create(&Acme::<false>, &desired().with_new_memo(memo.clone())));
+    assert!(matches!(sent, Ok(VolumeCreation::Pending(it)) if !announces(&it)), "{requests:?}");
+    assert_eq!(requests.last().unwrap(), "POST api /disks");
+    let (looked, requests, _) = call(Disks::<false>::default(), || create(&Acme::<false>, &asked(&memo)));
+    let Ok(VolumeCreation::Pending(looked)) = looked else { panic!("{looked:?}") };
+    assert!(requests.iter().all(|it| it.starts_with("GET ")), "another call may have sent it: {requests:?}");
+    assert!(looked.memo.unwrap().starts_with("lost since ") && looked.wait.milliseconds == 1_000);
+    let (unique, requests, _) = call(Disks::<true>::default(), || create(&Acme::<true>, &asked("lost since 1")));
+    assert!(unique.is_ok() && requests.last().unwrap() == "POST api /disks", "the cloud refuses a second one");
+}
+
+/// Cases: csi 27
+#[test]
+fn the_recorded_one_of_two_volumes_with_a_mark_is_kept() {
+    let ours = || json!({ "size": 10, "mark": mark(CLUSTER, UID), "at": null });
+    let two = || Disks::<false>::default().with(&desired().name, ours()).with(&desired().name, ours());
+    let recorded = DesiredVolume { memo: Some("made disk-3 since 1".to_owned()), ..desired() };
+    for (asked, handle, events) in [(recorded, "disk-3", 0), (desired(), "disk-2", 1)] {
+        let (found, requests, told) = call(two(), || create(&Acme::<false>, &asked));
+        assert!(matches!(&found, Ok(VolumeCreation::Ready(it)) if it.handle == handle), "{found:?}");
+        assert!(requests.iter().all(|it| it.starts_with("GET ")), "nothing is deleted: {requests:?}");
+        assert_eq!(told, vec!["VolumeDoubled"; events]);
+    }
+}
 
 /// Cases: csi 21
 #[test]

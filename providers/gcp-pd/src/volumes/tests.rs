@@ -258,7 +258,8 @@ fn volumes_are_described_as_the_drivers() {
     let described = testing::Host::new().setting("project", "p1").run(|| <Pd as Volumes>::describe().unwrap());
     assert_eq!((&*described.driver, &described.topology_keys[..]), ("pd.csi.storage.gke.io", &[ZONE.to_owned()][..]));
     assert!(described.publish_keys.is_empty() && described.one_at_a_time_per_node && described.sources.is_empty());
-    let handle = described.extra.iter().find(|(key, _)| key == "in-tree.handle").map(|(_, it)| it.as_str());
-    assert_eq!(handle, Some("projects/p1/zones/{zone}/disks/{name}"));
+    let word = |name: &str| described.extra.iter().find(|(key, _)| key == name).map(|(_, it)| it.as_str());
+    assert_eq!(word("in-tree.handle"), Some("projects/p1/zones/{zone}/disks/{name}"));
+    assert_eq!(word("vendor.namespace"), Some("gce-pd-csi-driver"));
     assert!(testing::Host::new().run(<Pd as Volumes>::describe).is_ok(), "before anything is configured");
 }

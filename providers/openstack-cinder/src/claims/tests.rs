@@ -5,7 +5,7 @@ mod moves;
 mod refused;
 
 use aerostat_sdk::testing::{self, Host, SimulatedCloud};
-use aerostat_sdk::{Cluster, MarkedClaim, Method, VolumeState};
+use aerostat_sdk::{Cluster, MarkedClaim, Method, PendingVolume, VolumeState};
 use serde_json::{Value, json};
 
 use self::fake::{FakeProject, refusal, server, volume};
@@ -58,6 +58,15 @@ fn created(desired: &DesiredVolume, settings: &[(&str, &str)]) -> Value {
     serde_json::from_str(host.bodies().last().unwrap()).unwrap()
 }
 
+/// The words of the next call, as the host has them once it has kept the memo.
+fn next(mut asked: DesiredVolume, pending: PendingVolume) -> DesiredVolume {
+    asked.extra.clear();
+    match pending.memo {
+        Some(memo) if asked.memo.as_ref() != Some(&memo) => asked.with_new_memo(memo),
+        memo => DesiredVolume { memo, ..asked },
+    }
+}
+
 /// Creates until nothing is pending: the answer, and the reasons of all events.
 fn settled(project: FakeProject) -> (VolumeCreation, Vec<String>) {
     let cloud = SimulatedCloud::new(project).shared();
@@ -66,10 +75,9 @@ fn settled(project: FakeProject) -> (VolumeCreation, Vec<String>) {
     for _ in 0..30 {
         let now = cloud.borrow().now();
         match host.clone().at(now).run(|| Cinder::create(&desired)).unwrap() {
-            VolumeCreation::Pending(it) => desired.memo = it.memo,
+            VolumeCreation::Pending(it) => desired = next(desired, it),
             other => return (other, host.events().into_iter().map(|it| it.reason).collect()),
         }
-        desired.extra.clear();
         cloud.borrow_mut().advance(Duration::from_secs(2));
     }
     panic!("it is pending");
@@ -181,14 +189,30 @@ fn a_volume_that_failed_is_deleted_and_made_again() {
     for _ in 0..60 {
         let now = cloud.borrow().now();
         match host.clone().at(now).run(|| Cinder::create(&desired)).unwrap() {
-            VolumeCreation::Pending(it) => desired.memo = it.memo,
+            VolumeCreation::Pending(it) => desired = next(desired, it),
             other => panic!("another failure is no lack of room: {other:?}"),
         }
-        desired.extra.clear();
         cloud.borrow_mut().advance(Duration::from_secs(2));
     }
     let creations = host.requests().iter().filter(|it| it.starts_with("POST volume /volumes")).count();
     assert!((2..=5).contains(&creations), "{creations} in about four minutes");
+}
+
+/// Cinder knows no token, and takes a second volume of one name.
+///
+/// Cases: csi 20
+#[test]
+fn a_second_creation_is_announced_and_sent_by_one_call() {
+    let asked = |memo: &str| DesiredVolume { memo: Some(memo.to_owned()), ..desired() };
+    let (begun, requests, _) = call(FakeProject::default(), || Cinder::create(&asked("lost since 1")));
+    let Ok(VolumeCreation::Pending(begun)) = begun else { panic!("{begun:?}") };
+    assert!(requests.iter().all(|it| it.starts_with("GET ")), "{requests:?}");
+    let memo = begun.memo.unwrap();
+    for (words, sends) in [(desired().with_new_memo(&memo), true), (asked(&memo), false)] {
+        let (next, requests, _) = call(FakeProject::default(), || Cinder::create(&words));
+        assert!(matches!(next, Ok(VolumeCreation::Pending(_))), "{next:?}");
+        assert_eq!(requests.iter().any(|it| it.starts_with("POST ")), sends, "{memo}: {requests:?}");
+    }
 }
 
 #[test]

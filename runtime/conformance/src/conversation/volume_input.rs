@@ -14,6 +14,8 @@ pub struct DesiredVolumeInput {
     name: Option<String>,
     owner: OwnerInput,
     memo: Option<String>,
+    #[serde(default)]
+    memo_is_new: bool,
     bytes: u64,
     access_modes: Option<Vec<String>>,
     filesystem: Option<String>,
@@ -46,6 +48,7 @@ impl DesiredVolumeInput {
             name: self.name.unwrap_or_else(|| format!("pvc-{uid}")),
             owner: ClaimOwner { cluster: cluster.to_owned(), namespace, name, uid },
             memo: self.memo,
+            memo_is_new: self.memo_is_new,
             bytes: self.bytes,
             access_modes: self.access_modes.map_or_else(|| Ok(vec![AccessMode::OneNode]), access_modes)?,
             filesystem: self.filesystem,

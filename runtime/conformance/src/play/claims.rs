@@ -133,7 +133,7 @@ async fn story(
     let mut story = ClaimStory { life, trouble, parts: Vec::new(), elsewhere: None, used: None, smaller: None };
     for phase in life.phases().iter().copied() {
         if life == ClaimLife::Repeated && phase == ClaimPhase::Create {
-            words.desired.memo = None;
+            (words.desired.memo, words.desired.memo_is_new) = (None, false);
         }
         let part = part(stage, volumes, &mut words, here, phase, trouble).await?;
         let is_over = part.is_over();
@@ -213,13 +213,16 @@ async fn call(
 
 async fn created(volumes: &Arc<dyn CloudVolumes>, words: &mut ClaimWords) -> SaidOfVolume {
     let is_first = std::mem::take(&mut words.is_first);
-    match volumes.create(&words.desired, is_first).await.answer {
+    let answer = volumes.create(&words.desired, is_first).await.answer;
+    words.desired.memo_is_new = false;
+    match answer {
         Ok(VolumeCreation::Ready(volume)) => {
             words.known.handle.clone_from(&volume.handle);
             words.known.attributes = volume.attributes;
             SaidOfVolume::Over(vec![("handle".to_owned(), volume.handle)])
         }
         Ok(VolumeCreation::Pending(it)) => {
+            words.desired.memo_is_new = it.memo.is_some() && it.memo != words.desired.memo;
             words.desired.memo = it.memo;
             SaidOfVolume::Pending(it.reason)
         }

@@ -135,8 +135,23 @@ impl Intent {
         }
         self.full_places = (self.full_places + 1) % places.len().max(1);
         self.desired.memo = None;
+        self.desired.memo_is_new = false;
         (self.is_moved, self.is_called) = (false, false);
         self.full_places > 0
+    }
+
+    /// This memo is kept, and no call has had it.
+    pub(super) fn renew_memo(&mut self, memo: Option<String>) {
+        self.desired.memo_is_new = memo.is_some();
+        self.desired.memo = memo;
+    }
+
+    /// A call begins that may make the volume. Returns the words for it: whether its memo is new is said once.
+    pub(super) fn begin_call(&mut self) -> DesiredVolume {
+        self.is_called = true;
+        let words = self.desired.clone();
+        self.desired.memo_is_new = false;
+        words
     }
 
     /// The name of the class.
@@ -178,6 +193,7 @@ impl Intent {
             name: _,
             owner,
             memo,
+            memo_is_new: _,
             bytes,
             access_modes,
             filesystem,
@@ -226,6 +242,8 @@ impl Intent {
             name: name(&text.uid),
             owner: ClaimOwner { cluster: text.cluster, namespace: text.namespace, name: text.claim, uid: text.uid },
             memo: text.memo,
+            // A process before may have called with it.
+            memo_is_new: false,
             bytes: text.bytes,
             access_modes: text.access_modes.into_iter().map(AccessMode::from).collect(),
             filesystem: text.filesystem,
@@ -326,5 +344,23 @@ mod tests {
             let desired = DesiredVolume { places, ..DesiredVolume::default() };
             assert!(!Intent::new(desired, PersistentVolume::default(), None).move_on(), "there is no other");
         }
+    }
+    /// Cases: csi 20
+    #[test]
+    fn a_memo_of_a_volume_is_new_to_one_call_alone() {
+        let mut intent = Intent::new(DesiredVolume::default(), PersistentVolume::default(), None);
+        assert!(!intent.begin_call().memo_is_new, "there is none");
+        intent.renew_memo(Some("lost since 7 number +1".to_owned()));
+        let words = [intent.begin_call(), intent.begin_call()].map(|it| (it.memo.is_some(), it.memo_is_new));
+        assert_eq!((words, intent.is_called), ([(true, true), (true, false)], true));
+        intent.renew_memo(Some("lost since 9".to_owned()));
+        let kept = intent.config_map().unwrap();
+        let text = &kept.data.as_ref().unwrap()[KEY];
+        assert!(text.contains("lost since 9") && !text.contains("New"), "the next process does not know: {text}");
+        intent.renew_memo(None);
+        assert!(!intent.begin_call().memo_is_new);
+        intent.renew_memo(Some("made vol-1 since 7".to_owned()));
+        intent.move_on();
+        assert!(!intent.begin_call().memo_is_new, "it begins again");
     }
 }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use cloud_provider::{CloudVolume, Error as CloudError};
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::core::v1::{Namespace, PersistentVolume};
 use kube::api::Api;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
 use super::orphans::{self, VolumeOwners};
-use super::{VolumeProvisioner, plan};
+use super::{VolumeProvisioner, intent, plan};
 use crate::error::chain;
 use crate::events::{CLUSTER, EventKind, cluster};
 use crate::object::answer;
@@ -73,6 +73,7 @@ impl VolumeProvisioner {
             cluster_uid,
             handles: all.iter().filter_map(|it| plan::handle(it, &driver)).map(str::to_owned).collect(),
             claims: self.names.lock().keys().cloned().collect(),
+            made: all.iter().filter_map(|it| made_for(it, &driver)).collect(),
         };
         owners.claims.extend(self.intents.lock().keys().cloned());
         let age = self.options.orphan_period.mul_f64(TOLD_AFTER);
@@ -82,9 +83,15 @@ impl VolumeProvisioner {
         };
         self.metrics.orphans.set(i64::try_from(count).unwrap_or(i64::MAX));
         for volume in news {
-            let text = orphans::text(volume);
+            let text = orphans::text(volume, &owners);
             warn!("{text}");
             self.events.tell(cluster(), EventKind::Warning, REASON, &text);
         }
     }
+}
+
+/// The UID of the claim that a PersistentVolume of this driver was made for, and the handle of its volume.
+fn made_for(volume: &PersistentVolume, driver: &str) -> Option<(String, String)> {
+    let name = volume.metadata.name.as_ref()?;
+    Some((intent::uid(name)?.to_owned(), plan::handle(volume, driver)?.to_owned()))
 }

@@ -18,6 +18,16 @@ pub(super) struct VolumeOwners {
     pub(super) handles: HashSet<String>,
     /// The UIDs of claims: those that are there, and those for which a volume was begun.
     pub(super) claims: HashSet<String>,
+    /// The handles that claims have by now, by the UIDs of the claims.
+    pub(super) made: HashMap<String, String>,
+}
+
+impl VolumeOwners {
+    /// The volume that the claim of another one has, if the claim is there.
+    fn instead_of(&self, volume: &CloudVolume) -> Option<&str> {
+        let uid = volume.owner.uid.as_ref().filter(|it| self.claims.contains(*it))?;
+        self.made.get(uid).map(String::as_str).filter(|it| *it != volume.handle)
+    }
 }
 
 /// The orphans of the complete lists so far, by their handles.
@@ -66,15 +76,18 @@ impl VolumeOrphans {
 fn is_orphan(volume: &CloudVolume, owners: &VolumeOwners) -> bool {
     let is_ours = volume.owner.cluster_uid.as_ref().is_some_and(|it| *it == owners.cluster_uid);
     let is_claimed = volume.owner.uid.as_ref().is_none_or(|it| owners.claims.contains(it));
+    let is_claimed = is_claimed && owners.instead_of(volume).is_none();
     is_ours && !is_claimed && !owners.handles.contains(&volume.handle)
 }
 
 /// The event about an orphan.
-pub(super) fn text(volume: &CloudVolume) -> String {
+pub(super) fn text(volume: &CloudVolume, owners: &VolumeOwners) -> String {
     let owner = &volume.owner;
+    let claim =
+        owners.instead_of(volume).map_or_else(|| "which is gone".to_owned(), |it| format!("which has volume {it}"));
     let word = |it: &Option<String>| it.clone().unwrap_or_else(|| "?".to_owned());
     format!(
-        "volume {} ({}, {}) was made for the claim {}/{} of UID {}, which is gone, and no PersistentVolume names it: it costs money, and is not \
+        "volume {} ({}, {}) was made for the claim {}/{} of UID {}, {claim}, and no PersistentVolume names it: it costs money, and is not \
          deleted. Next step: delete it in the cloud, or write a PersistentVolume with its handle where it was to be kept",
         volume.handle,
         volume.name,
@@ -105,7 +118,10 @@ mod tests {
 
     fn owners() -> VolumeOwners {
         let one = |it: &str| HashSet::from([it.to_owned()]);
-        VolumeOwners { cluster_uid: "c-1".to_owned(), handles: one("vol-1"), claims: one("u-2") }
+        let mut claims = one("u-2");
+        claims.insert("u-3".to_owned());
+        let made = HashMap::from([("u-3".to_owned(), "vol-3".to_owned()), ("u-9".to_owned(), "vol-1".to_owned())]);
+        VolumeOwners { cluster_uid: "c-1".to_owned(), handles: one("vol-1"), claims, made }
     }
 
     /// Cases: csi 78
@@ -115,14 +131,20 @@ mod tests {
             (volume("vol-9", Some("c-1"), Some("u-9")), true),
             (volume("vol-1", Some("c-1"), Some("u-9")), false),
             (volume("vol-9", Some("c-1"), Some("u-2")), false),
+            (volume("vol-3", Some("c-1"), Some("u-3")), false),
+            (volume("vol-9", Some("c-1"), Some("u-3")), true),
+            (volume("vol-9", Some("c-2"), Some("u-3")), false),
             (volume("vol-9", Some("c-2"), Some("u-9")), false),
             (volume("vol-9", None, Some("u-9")), false),
             (volume("vol-9", Some("c-1"), None), false),
         ] {
             assert_eq!(is_orphan(&found, &owners()), expected, "{found:?}");
         }
-        let message = text(&volume("vol-9", Some("c-1"), Some("u-9")));
-        assert!(message.contains("volume vol-9 (, 2Gi) was made for the claim shop/data of UID u-9"), "{message}");
+        for (uid, end) in [("u-9", "UID u-9, which is gone, and"), ("u-3", "UID u-3, which has volume vol-3, and")] {
+            let message = text(&volume("vol-9", Some("c-1"), Some(uid)), &owners());
+            let told = format!("volume vol-9 (, 2Gi) was made for the claim shop/data of {end}");
+            assert!(message.contains(&told), "{message}");
+        }
     }
 
     /// Cases: csi 78

@@ -146,6 +146,7 @@ pub(super) fn intent(
         name: volume,
         owner: ClaimOwner { cluster: cluster.to_owned(), namespace, name: claim.name_any(), uid },
         memo: None,
+        memo_is_new: false,
         bytes,
         access_modes,
         filesystem,

@@ -104,11 +104,11 @@ impl VolumeProvisioner {
             self.requested.add_new(Instant::now());
         }
         let is_first = !intent.is_called;
-        intent.is_called = true;
+        let words = intent.begin_call();
         self.remember(&intent);
         self.refused.lock().remove(intent.uid());
         let call = async {
-            let call = timeout(CALL, self.cloud.create(&intent.desired, is_first)).await;
+            let call = timeout(CALL, self.cloud.create(&words, is_first)).await;
             call.unwrap_or_else(|_| Err(late()).into())
         };
         let operation = VolumeOperation {
@@ -221,7 +221,7 @@ impl VolumeProvisioner {
         let PendingVolume { memo, after, reason } = pending;
         debug!(volume = intent.desired.name, reason, "the volume is not there yet, or not gone yet");
         if intent.desired.memo != memo {
-            intent.desired.memo = memo;
+            intent.renew_memo(memo);
             self.keep_change(&intent).await?;
             self.remember(&intent);
         }

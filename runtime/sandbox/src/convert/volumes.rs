@@ -33,9 +33,16 @@ const LONGEST_WAIT: Duration = Duration::from_secs(300);
 const RESERVED: &str = "csi.storage.k8s.io/";
 /// In the `extra` of a desired volume: no call of `create` came before.
 const FIRST_CREATE: &str = "host.first-create";
+/// In the `extra` of a desired volume: no call of `create` before this one has had this memo.
+const NEW_MEMO: &str = "host.new-memo";
 /// In the `extra` of a description: the volumes of an in-tree plugin.
 const IN_TREE: [&str; 3] = ["in-tree.source", "in-tree.plugin", "in-tree.handle"];
-/// In the last of them: words for what such a volume is called, for the end of that, and for its zone.
+/// In the `extra` of a description, perhaps several times: a namespace of the vendor's own controller.
+const VENDOR_NAMESPACE: &str = "vendor.namespace";
+/// The most namespaces of a vendor, and the most bytes of one.
+const NAMESPACES: usize = 4;
+const NAMESPACE_BYTES: usize = 63;
+/// In the handle of an in-tree plugin: words for what such a volume is called, for the end of that, and for its zone.
 const IN_TREE_WORDS: [&str; 3] = ["{volume}", "{name}", "{zone}"];
 /// The host's word that a PersistentVolume has the mode `Block`.
 const BLOCK: &str = "host.block";
@@ -112,7 +119,25 @@ pub(crate) fn description(it: wit::VolumeDescription) -> Result<VolumeDescriptio
         get_batch_size,
         list_page_size,
         in_tree: in_tree(&extra)?,
+        vendor_namespaces: vendor_namespaces(&extra)?,
     })
+}
+
+/// The namespaces of the vendor's own controller, each once.
+fn vendor_namespaces(extra: &[(String, String)]) -> Result<Vec<String>, String> {
+    let mut namespaces: Vec<String> = Vec::new();
+    for (_, namespace) in extra.iter().filter(|(key, _)| key == VENDOR_NAMESPACE) {
+        if namespace.len() > NAMESPACE_BYTES || namespace.contains('.') || !label::is_subdomain(namespace) {
+            return Err(format!("its {VENDOR_NAMESPACE} {:?} is no name of a namespace", printable(namespace, 128)));
+        }
+        if !namespaces.contains(namespace) {
+            namespaces.push(namespace.clone());
+        }
+    }
+    if namespaces.len() > NAMESPACES {
+        return Err(format!("it says {} times {VENDOR_NAMESPACE}, and may {NAMESPACES} times", namespaces.len()));
+    }
+    Ok(namespaces)
 }
 
 /// The volumes of an in-tree plugin that the driver serves, too.
@@ -184,8 +209,20 @@ fn access_mode_to_wit(it: AccessMode) -> wit::AccessMode {
 
 /// A volume that a claim asks for as a guest is told of it: parameters and annotations that it describes, and no others.
 pub(crate) fn desired(it: &DesiredVolume, is_first: bool, described: &VolumeDescription) -> wit::DesiredVolume {
-    let DesiredVolume { name, owner, memo, bytes, access_modes, filesystem, parameters, places, source, annotations } =
-        it.clone();
+    let DesiredVolume {
+        name,
+        owner,
+        memo,
+        memo_is_new,
+        bytes,
+        access_modes,
+        filesystem,
+        parameters,
+        places,
+        source,
+        annotations,
+    } = it.clone();
+    let words = [(FIRST_CREATE, is_first), (NEW_MEMO, memo_is_new)].into_iter().filter(|(_, is_said)| *is_said);
     let known = |pairs: Vec<(String, String)>, rows: &[ClassParameter]| {
         pairs.into_iter().filter(|(key, _)| rows.iter().any(|it| it.key == *key)).collect()
     };
@@ -205,7 +242,7 @@ pub(crate) fn desired(it: &DesiredVolume, is_first: bool, described: &VolumeDesc
             Some(VolumeSource::Volume(handle)) => wit::Source::Volume(handle),
         },
         annotations: known(annotations, &described.annotations),
-        extra: is_first.then(|| (FIRST_CREATE.to_owned(), "true".to_owned())).into_iter().collect(),
+        extra: words.map(|(word, _)| (word.to_owned(), "true".to_owned())).collect(),
     }
 }
 

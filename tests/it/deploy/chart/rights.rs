@@ -67,8 +67,26 @@ fn each_cloud_has_the_roles_that_its_controllers_need() {
         if cloud == "gcp" {
             needed.extend(asked(made_config_map()));
         }
+        if cloud == "gcp-pd" {
+            needed.extend(asked(leases_of_disks([true; 3])));
+        }
         assert_eq!(held(&objects), needed, "{cloud}");
     }
+}
+
+/// The Leases of the vendor's controller of Persistent Disks, by their names in whatever namespace: where volumes are provisioned, attached and
+/// expanded. The binary does not know them before it has loaded the module.
+fn leases_of_disks(own: [bool; 3]) -> Vec<RoleRule> {
+    let lease = |(is_on, prefix): (bool, &str)| {
+        is_on.then(|| RoleRule {
+            namespace: None,
+            group: "coordination.k8s.io",
+            resource: "leases",
+            name: Some(format!("{prefix}pd-csi-storage-gke-io")),
+            verbs: vec!["get"],
+        })
+    };
+    own.into_iter().zip(["", "external-attacher-leader-", "external-resizer-"]).filter_map(lease).collect()
 }
 
 /// The rules that a ConfigMap needs which is read, and made where it is missing.
@@ -138,7 +156,11 @@ fn controllers_of_volumes_have_their_roles_where_they_are_on() {
             });
             let objects = rendered(&with(cloud, json!({ "controllers": controllers })));
             let held = held(&objects);
-            assert_eq!(held, needed(&objects, known), "{cloud}: {controllers}");
+            let mut needed = needed(&objects, known);
+            if cloud == "gcp-pd" {
+                needed.extend(asked(leases_of_disks([provisions, attaches, expands])));
+            }
+            assert_eq!(held, needed, "{cloud}: {controllers}");
             let has = |resource: &str| held.iter().any(|it| it.2 == resource);
             let own = ["storageclasses", "volumeattachments/status", "persistentvolumeclaims/status"].map(has);
             assert_eq!(own, [provisions, attaches, expands], "{cloud}: {controllers}");

@@ -234,6 +234,8 @@ fn parameters_that_are_not_described_are_not_passed() {
     assert_eq!((told.parameters, told.annotations), (vec![pair("type")], vec![pair("acme.example/apart-from")]));
     assert_eq!(told.extra, [(word("host.first-create"), word("true"))]);
     assert!(desired(&asked, false, &described()).extra.is_empty());
+    let again = desired(&DesiredVolume { memo_is_new: true, ..asked }, false, &described());
+    assert_eq!(again.extra, [(word("host.new-memo"), word("true"))]);
     let disk = KnownVolume::default();
     assert!(known(&disk).extra.is_empty());
     assert_eq!(known(&KnownVolume { is_block: true, ..disk }).extra, [(word("host.block"), word("true"))]);
@@ -257,4 +259,20 @@ fn volumes_of_an_in_tree_plugin_are_described_by_three_words() {
         let why = with_in_tree(&[all[0], all[1], ("handle", handle)]).unwrap_err();
         assert!(why.contains("in-tree.handle"), "{handle}: {why}");
     }
+}
+
+#[test]
+fn namespaces_of_a_vendors_controller_are_names() {
+    let said = |namespaces: &[&str]| {
+        let extra = namespaces.iter().map(|it| (word("vendor.namespace"), word(it))).collect();
+        description(wit::VolumeDescription { extra, ..plain() }).map(|it| it.vendor_namespaces)
+    };
+    assert_eq!(said(&[]), Ok(Vec::new()));
+    let twice = ["gce-pd-csi-driver", "storage", "gce-pd-csi-driver"];
+    assert_eq!(said(&twice), Ok(vec![word("gce-pd-csi-driver"), word("storage")]));
+    for odd in ["", "a.b", "A", "a/b", "-a", FORGED, &"a".repeat(64)] {
+        let why = said(&[odd]).unwrap_err();
+        assert!(why.contains("vendor.namespace") && !why.contains('\n'), "{odd:?}: {why}");
+    }
+    assert!(said(&["a", "b", "c", "d"]).is_ok() && said(&["a", "b", "c", "d", "e"]).is_err());
 }
