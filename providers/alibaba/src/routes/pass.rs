@@ -22,7 +22,8 @@ const SENT: usize = api::PAGE as usize;
 /// More new entries than this are sent without a look at the table: a list has shown the host that nothing stands there, and the API refuses
 /// an entry where one does.
 const MANY: usize = crate::api::PAGE as usize;
-/// When changes come back of which some wait for their interfaces, in milliseconds: letting those forward gives the table its time.
+/// When changes come back where each entry of the next request waits for its interface, in milliseconds: letting these forward gives the table
+/// its time.
 const FORWARDING: u32 = 1_000;
 
 /// The changes of one call to a table.
@@ -232,7 +233,7 @@ impl TablePass {
         }
     }
 
-    /// Makes entries. Answers whether some wait for an interface that still drops packets of pods.
+    /// Makes entries. Answers whether the next request is full of those that wait for an interface which still drops packets of pods.
     fn create<'a>(
         &self,
         changes: &'a [RouteChange],
@@ -323,7 +324,7 @@ impl TablePass {
             };
             outcomes.insert(destination, outcome);
         }
-        let is_forwarding = waiting.iter().any(|it| it.checking.is_some());
+        let is_forwarding = waiting.get(..api::BATCH).is_some_and(|it| it.iter().all(|it| it.checking.is_some()));
         for it in waiting {
             let refused = turn::refused_by_now(it.refused, is_any_taken);
             outcomes.insert(it.destination, Ok(turn::later(&self.table, it.checking, refused)));
