@@ -98,9 +98,9 @@ impl NodeChanges {
 
     /// A change comes while so many nodes wait to be initialised.
     fn wake(&self, joining: usize) {
-        let (mut noted, now) = (self.0.noted.lock(), Instant::now());
-        let worked = if joining < MANY { noted.worked } else { Some(now) };
-        noted.waiting = Some(Debounce::noted(noted.waiting, worked, now));
+        let mut noted = self.0.noted.lock();
+        let debounce = Debounce::noted(noted.waiting, noted.worked, Instant::now());
+        noted.waiting = Some(if joining < MANY { debounce } else { debounce.of_many() });
         self.0.wake.notify_one();
     }
 
