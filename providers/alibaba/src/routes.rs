@@ -1,8 +1,8 @@
 //! Routes of the VPC's route table: each leads to the instance of a node.
 //!
 //! The API carries out one change of a table at a time, and takes fifty entries in it. There is no replacement: what leads elsewhere is
-//! deleted first, and its entry made once it is gone. An entry that is made where one stands is refused, so that of many new ones the table
-//! is read once, and not before each request.
+//! deleted first, and its entry made once it is gone. An entry that is made where one stands is refused, so that many new ones are sent without
+//! a look at the table.
 
 mod forwarding;
 mod marks;
@@ -16,14 +16,14 @@ use aerostat_sdk::{
 };
 
 use self::marks::{mark, ownership};
-use self::pass::TablePass;
+use self::pass::{TableLook, TablePass};
 use crate::api::route_tables::{self as api, PAGE, VpcRoute};
 use crate::machine::{AliMachine, is_excluded};
 use crate::provider::Alibaba;
 use crate::settings::{self, VpcSettings};
 
 /// Changes of one call, the most that the host takes: what is read once is known for all of them.
-const CHANGES: u32 = 500;
+const CHANGES: u32 = 1_000;
 
 impl Routes for Alibaba {
     fn describe() -> Result<RouteDescription> {
@@ -61,8 +61,9 @@ impl Routes for Alibaba {
             let settings = VpcSettings::read()?;
             let table = table(&settings, changes.iter().find_map(turn::table))?;
             let mark = mark()?;
-            let live = pass::has_to_look(changes, &table).then(|| api::all(&settings.region, &table)).transpose()?;
-            Ok(TablePass { region: settings.region, vpc: settings.vpc, table, mark, live })
+            let look = pass::look(changes, &table);
+            let live = (look == TableLook::First).then(|| api::all(&settings.region, &table)).transpose()?;
+            Ok(TablePass { region: settings.region, vpc: settings.vpc, table, mark, look, live })
         };
         match pass() {
             Ok(pass) => pass.run(changes),

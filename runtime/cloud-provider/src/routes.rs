@@ -39,7 +39,7 @@ pub trait Routes: Send + Sync {
 /// The properties of the cloud's routes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RouteDescription {
-    /// Changes in one `apply`: 1 to 500.
+    /// Changes in one `apply`: 1 to 1,000.
     pub batch_size: u32,
     /// The most calls of `apply` at a time: 1 to 16.
     pub concurrency: u32,

@@ -9,6 +9,8 @@ use tokio::time::Instant;
 const QUIET: Duration = Duration::from_secs(1);
 /// How long the first change waits at most.
 const LONGEST: Duration = Duration::from_secs(5);
+/// The same where more changes are known to come.
+const LONGEST_OF_MANY: Duration = Duration::from_secs(10);
 
 /// After so long without work the first change does not wait for others.
 const REST: Duration = Duration::from_secs(10);
@@ -18,6 +20,7 @@ const REST: Duration = Duration::from_secs(10);
 pub(crate) struct Debounce {
     first: Instant,
     last: Instant,
+    longest: Duration,
     is_urgent: bool,
 }
 
@@ -28,8 +31,14 @@ impl Debounce {
         Self {
             first: before.map_or(now, |it| it.first),
             last: now,
+            longest: before.map_or(LONGEST, |it| it.longest),
             is_urgent: before.map_or_else(rested, |it| it.is_urgent),
         }
+    }
+
+    /// The same, where more changes are known to come: the first waits for them, and longer.
+    pub(crate) fn of_many(self) -> Self {
+        Self { longest: LONGEST_OF_MANY, is_urgent: false, ..self }
     }
 
     /// When the first of them came.
@@ -39,7 +48,7 @@ impl Debounce {
 
     /// When a pass begins, unless more changes.
     pub(crate) fn due(&self) -> Instant {
-        if self.is_urgent { self.first } else { (self.last + QUIET).min(self.first + LONGEST) }
+        if self.is_urgent { self.first } else { (self.last + QUIET).min(self.first + self.longest) }
     }
 }
 
@@ -58,6 +67,16 @@ mod tests {
             debounce = Debounce::noted(Some(debounce), worked, at(milliseconds));
             assert_eq!(debounce.due(), at((milliseconds + 1000).min(5000)));
         }
+    }
+
+    #[test]
+    fn a_pass_waits_longer_for_many_that_are_known_to_come() {
+        let start = Instant::now();
+        let at = |milliseconds| start + Duration::from_millis(milliseconds);
+        let first = Debounce::noted(None, None, start).of_many();
+        assert_eq!(first.due(), at(1_000));
+        let others = (500..=9_500).step_by(500).fold(first, |it, now| Debounce::noted(Some(it), None, at(now)));
+        assert_eq!(others.due(), at(10_000));
     }
 
     #[test]

@@ -79,8 +79,8 @@ async fn the_exports_of_a_provider_are_what_its_cloud_can_do() {
 #[tokio::test]
 async fn descriptions_that_cannot_work_are_refused_at_load() {
     for (lie, expected) in [
-        ("no-batch", "its description of routes is unusable: batch-size is 0, and has to be 1 to 500"),
-        ("large-batch", "batch-size is 501, and has to be 1 to 500"),
+        ("no-batch", "its description of routes is unusable: batch-size is 0, and has to be 1 to 1000"),
+        ("large-batch", "batch-size is 1001, and has to be 1 to 1000"),
         ("many-calls", "concurrency is 17, and has to be 1 to 16"),
         ("many-entries", "entries-per-route is 65, and has to be 1 to 64"),
         ("no-family", "ip-families is empty"),

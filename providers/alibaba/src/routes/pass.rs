@@ -16,8 +16,15 @@ const TAKEN: [&str; 2] = ["InvalidCIDRBlock.Duplicate", "VPC_ROUTE_ENTRY_CIDR_BL
 const CALL: usize = 100;
 /// Those with entries.
 const REQUESTS: u32 = 16;
-/// So many entries that were sent are enough to read the table for, while others wait.
-const SENT: usize = 3 * api::BATCH;
+/// So many entries that were sent are enough to read the table for, while others wait: as many as a page shows. A table that grows would be
+/// read page after page otherwise, and more often the longer it is.
+const SENT: usize = api::PAGE as usize;
+/// More new entries than this are sent without a look at the table: a list has shown the host that nothing stands there, and the API refuses
+/// an entry where one does.
+const MANY: usize = crate::api::PAGE as usize;
+/// When changes come back where each entry of the next request waits for its interface, in milliseconds: letting these forward gives the table
+/// its time.
+const FORWARDING: u32 = 1_000;
 
 /// The changes of one call to a table.
 pub(super) struct TablePass {
@@ -26,26 +33,44 @@ pub(super) struct TablePass {
     pub(super) table: String,
     /// The description of this cluster's routes.
     pub(super) mark: String,
-    /// The entries of the table; `None`, where all that is done in this call is known from earlier ones.
+    pub(super) look: TableLook,
+    /// The entries of the table, if it was read.
     pub(super) live: Option<Vec<VpcRoute>>,
 }
 
-/// Whether a table has to be read for these changes: not for entries that wait for their turn, or that were sent, while a request is full of
-/// others.
-pub(super) fn has_to_look(changes: &[RouteChange], table: &str) -> bool {
+/// The look at a table with which a call begins.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum TableLook {
+    /// It is read first.
+    First,
+    /// It is not: what is done is known from earlier calls, and entries of which nothing is known wait.
+    Spared,
+    /// It is not, and entries of which nothing is known are sent like those that wait for their turn.
+    Unknowing,
+}
+
+/// The look that these changes need: none for entries that wait for their turn, or that were sent, while a request is full of others, and none
+/// for many new ones.
+pub(super) fn look(changes: &[RouteChange], table: &str) -> TableLook {
     let (mut waiting, mut refused, mut sent, mut unknown) = (0, 0, 0, 0);
     for change in changes {
         match turn::of(change, table) {
             EntryTurn::Waits(_) => waiting += 1,
             EntryTurn::Refused(_) => refused += 1,
             EntryTurn::Sent => sent += 1,
-            EntryTurn::Unknown if change.before.is_some() => return true,
+            EntryTurn::Unknown if change.before.is_some() => return TableLook::First,
             EntryTurn::Unknown => unknown += 1,
         }
     }
     // Others may be refused for long, and those that were sent stand meanwhile.
     let is_enough = sent >= SENT || (sent > 0 && (waiting == 0 || refused > 0));
-    is_enough || (unknown > 0 && waiting < api::BATCH)
+    match unknown {
+        _ if is_enough => TableLook::First,
+        0 => TableLook::Spared,
+        _ if waiting >= api::BATCH => TableLook::Spared,
+        _ if unknown > MANY => TableLook::Unknowing,
+        _ => TableLook::First,
+    }
 }
 
 /// The write that a change needs.
@@ -84,7 +109,7 @@ impl TablePass {
         let mut outcomes: SortedMap<&str, Result<RouteOutcome>> = SortedMap::new();
         let mut requests = REQUESTS;
         self.delete(changes, &steps, &mut requests, &mut outcomes);
-        self.create(changes, &steps, &mut requests, &mut outcomes);
+        let is_forwarding = self.create(changes, &steps, &mut requests, &mut outcomes);
         let outcome = |(change, step): (&RouteChange, RouteStep<'_>)| match step {
             RouteStep::Over(outcome) => outcome,
             RouteStep::Create(_) | RouteStep::Delete(..) => outcomes
@@ -92,7 +117,13 @@ impl TablePass {
                 .cloned()
                 .unwrap_or_else(|| Err(Error::unavailable("the change was not sent"))),
         };
-        changes.iter().zip(steps).map(outcome).collect()
+        let mut all: Vec<_> = changes.iter().zip(steps).map(outcome).collect();
+        for it in &mut all {
+            if let (true, Ok(RouteOutcome::Pending(pause))) = (is_forwarding, it) {
+                pause.milliseconds = FORWARDING;
+            }
+        }
+        all
     }
 
     fn step<'a>(&'a self, change: &'a RouteChange) -> RouteStep<'a> {
@@ -101,6 +132,9 @@ impl TablePass {
             return match (turn::of(change, &self.table), after) {
                 (EntryTurn::Waits(_) | EntryTurn::Refused(_), Some(instance)) => RouteStep::Create(instance),
                 (EntryTurn::Sent, _) => RouteStep::Over(Ok(turn::sent(&self.table))),
+                (EntryTurn::Unknown, Some(instance)) if self.look == TableLook::Unknowing => {
+                    RouteStep::Create(instance)
+                }
                 _ => RouteStep::Over(SentEntry::Unsent.refusal(&change.destination)),
             };
         };
@@ -108,7 +142,7 @@ impl TablePass {
         match (live, after) {
             (None, None) => RouteStep::Over(Ok(RouteOutcome::Done)),
             (None, Some(instance)) => RouteStep::Create(instance),
-            (Some(live), _) if live.is_changing() => RouteStep::Over(Ok(self.changing(live))),
+            (Some(live), after) if live.is_changing() => RouteStep::Over(Ok(self.changing(live, after))),
             (Some(live), Some(after)) if live.instance() == Some(after) => RouteStep::Over(self.same(live)),
             (Some(live), after) => match self.check_before(live, change) {
                 Ok(()) => RouteStep::Delete(live, after.is_some()),
@@ -199,13 +233,14 @@ impl TablePass {
         }
     }
 
+    /// Makes entries. Answers whether the next request is full of those that wait for an interface which still drops packets of pods.
     fn create<'a>(
         &self,
         changes: &'a [RouteChange],
         steps: &[RouteStep<'a>],
         requests: &mut u32,
         outcomes: &mut SortedMap<&'a str, Result<RouteOutcome>>,
-    ) {
+    ) -> bool {
         let mut wanted: Vec<NewEntry<'a, '_>> = Vec::new();
         let mut unknown: Vec<&'a str> = Vec::new();
         for (change, step) in changes.iter().zip(steps) {
@@ -289,10 +324,12 @@ impl TablePass {
             };
             outcomes.insert(destination, outcome);
         }
+        let is_forwarding = waiting.get(..api::BATCH).is_some_and(|it| it.iter().all(|it| it.checking.is_some()));
         for it in waiting {
             let refused = turn::refused_by_now(it.refused, is_any_taken);
             outcomes.insert(it.destination, Ok(turn::later(&self.table, it.checking, refused)));
         }
+        is_forwarding
     }
 
     /// The most interfaces that are written in this call, which has requests for entries and reads, too: so many interfaces were read.
@@ -314,7 +351,9 @@ impl TablePass {
     /// The outcome of a route whose destination has an entry that was not there a moment ago: another next hop is never done.
     fn taken(&self, live: &[VpcRoute], destination: &str, instance: &str) -> Result<RouteOutcome> {
         match live.iter().find(|it| it.destination == destination) {
-            Some(live) if live.instance() == Some(instance) && live.is_changing() => Ok(self.changing(live)),
+            Some(live) if live.instance() == Some(instance) && live.is_changing() => {
+                Ok(self.changing(live, Some(instance)))
+            }
             Some(live) if live.instance() == Some(instance) => self.same(live),
             Some(live) => Err(Error::invalid(format_args!(
                 "the route to {destination} leads to {} by now, and is not touched: it was to be none",
@@ -324,7 +363,11 @@ impl TablePass {
         }
     }
 
-    fn changing(&self, live: &VpcRoute) -> RouteOutcome {
+    /// The outcome of a change at whose destination the cloud is at work. A new entry that leads where it should was sent.
+    fn changing(&self, live: &VpcRoute, after: Option<&str>) -> RouteOutcome {
+        if live.status == "Pending" && after.is_some() && live.instance() == after {
+            return turn::sent(&self.table);
+        }
         turn::waits(&self.table, format_args!("has entry {}, which is {}", live.id, live.status))
     }
 }

@@ -15,8 +15,9 @@ use crate::inventory::Inventory;
 use crate::inventory::instance_list::InstanceList;
 use crate::nodes::Turn;
 
-/// So many nodes that come are asked about at once. If more come, even more may be about to, and it is worth a moment to
-/// see.
+/// So many nodes that wait are asked about at once, if none has come just now. Otherwise more may be about to come, and it is
+/// worth a moment to see: where a cloud has to list its machines to find one by its name, the first of many costs as much as
+/// all of them.
 pub(super) const FEW: usize = 1;
 /// That moment. As long as nodes come in it, the next follows.
 pub(super) const GATHER: Duration = Duration::from_millis(30);
@@ -47,7 +48,7 @@ const LONGEST_STREAM: Duration = Duration::from_secs(20);
 pub(super) struct Situation {
     /// Nodes that wait to be initialised, and that no list answers which is there.
     pub(super) waiting: usize,
-    /// Nodes that came within [`QUIET`], those that are answered by now among them: counted up to one more than [`FEW`].
+    /// Nodes that came within [`QUIET`], those that are answered by now among them: counted up to two.
     pub(super) lately: usize,
     /// From so many on, a list takes no more calls than questions about each.
     pub(super) many: usize,
@@ -78,7 +79,7 @@ pub(super) fn strategy(it: Situation) -> Strategy {
         Strategy::KnownList
     } else if prefers_list(it.waiting, it.many, it.is_doubtful) {
         Strategy::List
-    } else if it.waiting.max(it.lately) > FEW && !it.has_gathered {
+    } else if (it.waiting > FEW || it.lately > 0) && !it.has_gathered {
         Strategy::Gather
     } else {
         Strategy::Get

@@ -131,9 +131,9 @@ fn the_strategy_for_a_node_that_joins() {
         (usual, Strategy::Get),
         (Situation { waiting: FEW, ..usual }, Strategy::Get),
         (Situation { waiting: FEW + 1, ..usual }, Strategy::Gather),
-        (Situation { lately: FEW, ..usual }, Strategy::Get),
-        (Situation { lately: FEW + 1, ..usual }, Strategy::Gather),
-        (Situation { lately: FEW + 1, has_gathered: true, ..usual }, Strategy::Get),
+        (Situation { lately: 1, ..usual }, Strategy::Gather),
+        (Situation { lately: 2, ..usual }, Strategy::Gather),
+        (Situation { lately: 2, has_gathered: true, ..usual }, Strategy::Get),
         (Situation { waiting: 7, has_gathered: true, ..usual }, Strategy::Get),
         (Situation { waiting: 8, ..usual }, Strategy::List),
         (Situation { waiting: 8, many: 9, has_gathered: true, ..usual }, Strategy::Get),
@@ -198,12 +198,36 @@ async fn case_060_many_nodes_share_one_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_alone_is_asked_about_at_once() {
+async fn a_node_alone_is_asked_about_after_a_moment() {
     let fake = cloud(machines(2));
     let inventory = inventory(&fake, [node(1)]);
     let start = Instant::now();
     assert_eq!(inventory.joining(&node(1)).await, Ok(Some(instance(1))));
+    assert_eq!((fake.take_calls(), start.elapsed()), (vec!["get n1".to_owned()], GATHER));
+    // It came a while ago.
+    tokio::time::advance(AGAIN.max_age).await;
+    let start = Instant::now();
+    assert_eq!(inventory.joining(&node(1)).await, Ok(Some(instance(1))));
     assert_eq!(start.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_of_many_nodes_is_not_asked_about_alone() {
+    let fake = cloud(machines(20));
+    let nodes: Vec<_> = (1..=20).map(node).collect();
+    let (known, mut writer) = Nodes::new();
+    let inventory = Inventory { nodes: known.clone(), ..inventory(&fake, []) };
+    let mut come = |them: &[KubeNode]| {
+        them.iter().for_each(|it| known.apply(kube::runtime::watcher::Event::Apply(it.clone()), &mut writer));
+    };
+    come(&nodes[..1]);
+    let rest = async {
+        tokio::time::sleep(GATHER / 2).await;
+        come(&nodes);
+    };
+    let (found, ()) = tokio::join!(inventory.joining(&nodes[0]), rest);
+    assert_eq!(found, Ok(Some(instance(1))));
+    assert_eq!(fake.take_calls(), ["list 0 500"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -215,7 +239,7 @@ async fn nodes_that_come_together_wait_a_moment_for_each_other() {
     let mut come = |them: &[KubeNode]| {
         them.iter().for_each(|it| known.apply(kube::runtime::watcher::Event::Apply(it.clone()), &mut writer));
     };
-    come(&nodes[..=FEW]);
+    come(&nodes[..2]);
     let join = async {
         // By the time that the first has waited, the others are there.
         tokio::time::sleep(GATHER / 2).await;

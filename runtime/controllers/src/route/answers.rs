@@ -36,7 +36,7 @@ pub(super) type Answered = (DestinationChange, Result<RouteOutcome>);
 #[derive(Debug, Default)]
 pub(super) struct Rests {
     by_cidr: BTreeMap<Cidr, Rest>,
-    /// Since when changes are pending in each pass and none is done.
+    /// Since when changes are pending in each pass, none is done, and all are for the same reasons.
     standstill: Option<Instant>,
 }
 
@@ -66,8 +66,13 @@ impl Rests {
     /// Takes note of a pass's answers. `jitter` gives numbers between 0 and 1.
     pub(super) fn answered(&mut self, answers: &[Answered], now: Instant, jitter: impl Fn() -> f64) {
         let is_pending = |it: &Answered| matches!(it.1, Ok(RouteOutcome::Pending { .. }));
+        let gets_on = |(change, answer): &Answered| match answer {
+            Ok(RouteOutcome::Done) => true,
+            Ok(RouteOutcome::Pending { reason, .. }) => self.reason(change).is_some_and(|it| it != reason),
+            Err(_) => false,
+        };
         let waits = answers.iter().any(is_pending);
-        if !waits || answers.iter().any(|it| it.1 == Ok(RouteOutcome::Done)) {
+        if !waits || answers.iter().any(gets_on) {
             self.standstill = None;
         }
         if waits {

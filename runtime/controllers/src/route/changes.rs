@@ -14,6 +14,9 @@ use crate::node_fields::{current_addresses, is_waiting, label, place, provider_i
 use crate::nodes::Nodes;
 use crate::route::networks::pod_cidrs;
 
+/// While so many nodes wait to be initialised, a change does not make a pass at once: it is the first of many.
+const MANY: usize = 8;
+
 /// Changes of nodes that wait for a pass, and what was seen with certainty.
 #[derive(Clone, Default)]
 pub(super) struct NodeChanges(Arc<SharedChanges>);
@@ -44,15 +47,15 @@ impl NodeChanges {
     /// Notes every change of nodes from now on. The provider with this description may be shown labels of nodes.
     pub(super) fn of(nodes: &Nodes, cloud: CurrentDescription) -> Self {
         let changes = Self::default();
-        let noted = changes.clone();
-        nodes.listen(move |before, after| noted.wake_by(before, after, &cloud.now().shown_labels));
+        let (noted, known) = (changes.clone(), nodes.clone());
+        nodes.listen(move |before, after| noted.wake_by(before, after, &cloud.now().shown_labels, known.waiting()));
         let noted = changes.clone();
         nodes.listen_to_watch(move |before, after| noted.see(before, after));
         let (noted, known) = (changes.clone(), nodes.clone());
         // What the cloud says of an instance comes back to the provider with its node, once that is initialised.
         nodes.listen_for_evidence(move |name| {
             if known.get(name).is_some_and(|it| !pod_cidrs(&it).is_empty() && !is_waiting(&it)) {
-                noted.wake();
+                noted.wake(known.waiting());
             }
         });
         changes
@@ -85,17 +88,19 @@ impl NodeChanges {
         self.0.noted.lock().worked = Some(Instant::now());
     }
 
-    fn wake_by(&self, before: Option<&KubeNode>, after: Option<&KubeNode>, shown_labels: &[String]) {
+    fn wake_by(&self, before: Option<&KubeNode>, after: Option<&KubeNode>, shown_labels: &[String], joining: usize) {
         // Another label makes a pass, and is no proof that the node has changed: its kubelet writes it.
         let is_relevant = matters(before, after) || differ_in_labels(before, after, shown_labels);
         if is_relevant && calls_for_a_pass(before, after) {
-            self.wake();
+            self.wake(joining);
         }
     }
 
-    fn wake(&self) {
+    /// A change comes while so many nodes wait to be initialised.
+    fn wake(&self, joining: usize) {
         let mut noted = self.0.noted.lock();
-        noted.waiting = Some(Debounce::noted(noted.waiting, noted.worked, Instant::now()));
+        let debounce = Debounce::noted(noted.waiting, noted.worked, Instant::now());
+        noted.waiting = Some(if joining < MANY { debounce } else { debounce.of_many() });
         self.0.wake.notify_one();
     }
 
@@ -260,5 +265,36 @@ mod tests {
         assert_eq!(came("n3").await, Duration::ZERO, "nor was there anything to do for n2");
         changes.worked();
         assert_eq!(came("n4").await, Duration::from_secs(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_waits_for_others_while_many_nodes_join() {
+        let (nodes, mut writer) = Nodes::new();
+        nodes.apply(Event::Init, &mut writer);
+        nodes.apply(Event::InitDone, &mut writer);
+        let changes = NodeChanges::of(&nodes, CurrentDescription::default());
+        let taint = json!([{ "key": "node.cloudprovider.kubernetes.io/uninitialized", "effect": "NoSchedule" }]);
+        let named = |name: String| node(|it| it["metadata"] = json!({ "name": name, "uid": name }));
+        let joining = |name: String| {
+            node(|it| {
+                (it["metadata"], it["spec"]["taints"]) = (json!({ "name": name, "uid": name }), taint.clone());
+            })
+        };
+        let mut first_pass = async |count: usize| {
+            for nth in 0..=count {
+                nodes.apply(Event::Apply(joining(format!("n{nth}"))), &mut writer);
+            }
+            let begin = Instant::now();
+            nodes.apply(Event::Apply(named("n0".to_owned())), &mut writer);
+            changes.settled().await;
+            changes.take();
+            for nth in 0..=count {
+                nodes.apply(Event::Delete(joining(format!("n{nth}"))), &mut writer);
+            }
+            changes.take();
+            begin.elapsed()
+        };
+        assert_eq!(first_pass(MANY - 1).await, Duration::ZERO, "few nodes wait");
+        assert_eq!(first_pass(MANY).await, Duration::from_secs(1));
     }
 }

@@ -12,7 +12,7 @@ use crate::untrusted::{is_printable, printable};
 /// The longest next hop, id or reason.
 const TEXT_BYTES: usize = 256;
 const EXTRA_BYTES: usize = 1 << 10;
-const BATCH: u32 = 500;
+const BATCH: u32 = 1_000;
 const CONCURRENCY: u32 = 16;
 const ENTRIES: u32 = 64;
 /// A `pending` is neither a busy loop nor an outage.

@@ -37,7 +37,7 @@ impl Routes for Lying {
         let honest = RouteDescription::new([IpFamily::Ipv4, IpFamily::Ipv6]).batch_size(10).entries_per_route(2);
         Ok(match &*lie()? {
             "no-batch" => honest.batch_size(0),
-            "large-batch" => honest.batch_size(501),
+            "large-batch" => honest.batch_size(1_001),
             "many-calls" => honest.concurrency(17),
             "many-entries" => honest.entries_per_route(65),
             "no-family" => RouteDescription::new([]),

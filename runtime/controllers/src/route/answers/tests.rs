@@ -94,6 +94,23 @@ fn a_pending_route_is_asked_about_later_and_later() {
 }
 
 #[test]
+fn pending_routes_for_other_reasons_get_on() {
+    let (mut rests, start) = (Rests::default(), Instant::now());
+    let mut pause = |at: u64, reasons: [&str; 2]| {
+        let now = start + Duration::from_secs(at);
+        let answer = |reason: &str| Ok(RouteOutcome::Pending { after: 2 * SECOND, reason: reason.to_owned() });
+        rests.answered(&[(creation(1), answer(reasons[0])), (creation(2), answer(reasons[1]))], now, || 0.0);
+        (rests.next(now + FULL_PAUSE, None).unwrap().at - now).as_secs()
+    };
+    assert_eq!(pause(0, ["it waits", "it waits"]), 2);
+    assert_eq!(pause(10, ["it waits", "it waits"]), 5);
+    assert_eq!(pause(20, ["it was sent", "it waits"]), 2, "one was sent");
+    assert_eq!(pause(30, ["it was sent", "it waits"]), 5);
+    assert_eq!(pause(40, ["it was sent", "it was sent"]), 2);
+    assert_eq!(pause(60, ["it was sent", "it was sent"]), 10);
+}
+
+#[test]
 fn while_the_cloud_works_its_reason_is_remembered() {
     let (mut rests, now) = (Rests::default(), Instant::now());
     note(&mut rests, &creation(1), &pending(SECOND), now, 0.0);
