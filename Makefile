@@ -17,7 +17,7 @@ DEMO_PROGRAMS := etcd kube-apiserver $(if $(filter-out 0,$(KEEP)),kubectl)
 DEMO_CLUSTER := $(if $(CLUSTER),,$(if $(filter-out 0,$(POD)),control-plane,demo-control-plane))
 
 .PHONY: demo
-demo: known-cloud preflight $(DEMO_CLUSTER) $(if $(filter aws,$(CLOUD)),moto) $(if $(filter-out 0,$(POD)),registries helm machine) ## Show the main job: nodes, a load balancer, a disk that moves, a dead machine, a refused attack, another module. CLOUD=hetzner, alibaba, aws, azure, gcp or openstack shows that cloud, and routes; ibm that cloud. KEEP=1 stays up. CLUSTER=KUBECONFIG plays in a part of that cluster, which goes afterwards. POD=1 shows aerostat in Pods, as test-pod does.
+demo: known-cloud preflight $(DEMO_CLUSTER) $(if $(filter aws,$(CLOUD)),moto) $(if $(filter-out 0,$(POD)),registries helm machine) ## Show the main job: nodes, a load balancer, a disk that moves, a dead machine, a refused attack, another module. CLOUD=hetzner, aws, gcp or openstack shows that cloud, and routes; alibaba or azure that cloud without the disk; ibm without both. KEEP=1 stays up. CLUSTER=KUBECONFIG plays in a part of that cluster, which goes afterwards. POD=1 shows aerostat in Pods, as test-pod does.
 	@printf '\n==> Building aerostat, the providers and the demo (minutes at the first time)\n'
 	@$(CARGO) build --locked -p aerostat -p tests --bin aerostat --bin demo
 	@exec target/debug/demo

@@ -25,7 +25,11 @@ use crate::aerostat::USER;
 use crate::wait;
 
 const NAMESPACE: &str = "kube-system";
-const SERVICE_ACCOUNT: &str = "cloud-controller-manager";
+/// The ServiceAccount of the manifests in `deploy/`.
+pub(super) const SERVICE_ACCOUNT: &str = "cloud-controller-manager";
+
+/// The kinds of objects that give rights, and of those whom they are given to.
+const RIGHTS: [&str; 6] = ["Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"];
 
 /// Longer than any test run.
 const TOKEN_SECONDS: i64 = 24 * 60 * 60;
@@ -47,7 +51,7 @@ pub async fn apply_roles(admin: &Client, page: &str) -> Result<()> {
     for file in files {
         let manifests = fs::read_to_string(workspace().join(&file)).with_context(|| format!("cannot read {file}"))?;
         apply(admin, &manifests).await.with_context(|| file.clone())?;
-        hold(admin, &manifests).await.with_context(|| file.clone())?;
+        hold(admin, &manifests, USER).await.with_context(|| file.clone())?;
     }
     Ok(())
 }
@@ -61,13 +65,31 @@ pub fn roles(page: &str) -> Vec<String> {
     files.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Waits until the API server has read the roles of manifests: it allows aerostat the first right of each.
-async fn hold(admin: &Client, manifests: &str) -> Result<()> {
+/// Applies the ServiceAccount of manifests that install all for a provider, with its roles and their namespaces, and waits until they hold.
+/// Returns its name. The rest is left: nothing here runs a Deployment.
+pub(super) async fn apply_rights(admin: &Client, manifests: &str) -> Result<String> {
+    let mut account = None;
+    for object in parsed(manifests)? {
+        let kind = object.types.as_ref().map_or("", |it| it.kind.as_str());
+        if RIGHTS.contains(&kind) {
+            apply_object(admin, &object).await?;
+        }
+        if kind == "ServiceAccount" {
+            account = object.metadata.name;
+        }
+    }
+    let account = account.context("the manifests have no ServiceAccount")?;
+    hold(admin, manifests, &format!("system:serviceaccount:{NAMESPACE}:{account}")).await?;
+    Ok(account)
+}
+
+/// Waits until the API server has read the roles of manifests: it allows this user the first right of each.
+async fn hold(admin: &Client, manifests: &str, user: &str) -> Result<()> {
     let objects: Vec<Value> = serde_saphyr::from_multiple(manifests).context("cannot parse the manifests")?;
     let reviews: Api<SubjectAccessReview> = Api::all(admin.clone());
     for role in objects.iter().filter(|it| it["kind"] == "ClusterRole" || it["kind"] == "Role") {
         let rule = &role["rules"][0];
-        let review = serde_json::from_value(json!({ "spec": { "user": USER, "resourceAttributes": {
+        let review = serde_json::from_value(json!({ "spec": { "user": user, "resourceAttributes": {
             "namespace": role["metadata"]["namespace"],
             "group": rule["apiGroups"][0],
             "resource": rule["resources"][0],
@@ -89,19 +111,27 @@ async fn hold(admin: &Client, manifests: &str) -> Result<()> {
 ///
 /// Fails if they cannot be parsed or the API server refuses an object.
 pub async fn apply(admin: &Client, manifests: &str) -> Result<()> {
-    let objects: Vec<DynamicObject> = serde_saphyr::from_multiple(manifests).context("cannot parse the manifests")?;
-    for object in objects {
-        let types = object.types.clone().unwrap_or_default();
-        let kind = kind(&types)?;
-        let api: Api<DynamicObject> = match object.namespace() {
-            Some(namespace) => Api::namespaced_with(admin.clone(), &namespace, &kind),
-            None => Api::all_with(admin.clone(), &kind),
-        };
-        let name = object.name_any();
-        api.patch(&name, &PatchParams::apply("tests").force(), &Patch::Apply(&object))
-            .await
-            .with_context(|| format!("cannot apply {} {name}", types.kind))?;
+    for object in parsed(manifests)? {
+        apply_object(admin, &object).await?;
     }
+    Ok(())
+}
+
+fn parsed(manifests: &str) -> Result<Vec<DynamicObject>> {
+    serde_saphyr::from_multiple(manifests).context("cannot parse the manifests")
+}
+
+async fn apply_object(admin: &Client, object: &DynamicObject) -> Result<()> {
+    let types = object.types.clone().unwrap_or_default();
+    let kind = kind(&types)?;
+    let api: Api<DynamicObject> = match object.namespace() {
+        Some(namespace) => Api::namespaced_with(admin.clone(), &namespace, &kind),
+        None => Api::all_with(admin.clone(), &kind),
+    };
+    let name = object.name_any();
+    api.patch(&name, &PatchParams::apply("tests").force(), &Patch::Apply(object))
+        .await
+        .with_context(|| format!("cannot apply {} {name}", types.kind))?;
     Ok(())
 }
 
@@ -137,15 +167,15 @@ pub(super) async fn ready(admin: &Client) -> Result<()> {
     Ok(())
 }
 
-/// A token of aerostat's ServiceAccount.
-pub(super) async fn token(admin: &Client) -> Result<String> {
+/// A token of a ServiceAccount of aerostat.
+pub(super) async fn token(admin: &Client, account: &str) -> Result<String> {
     let accounts: Api<ServiceAccount> = Api::namespaced(admin.clone(), NAMESPACE);
     let request = TokenRequest {
         spec: Some(TokenRequestSpec { expiration_seconds: Some(TOKEN_SECONDS), ..TokenRequestSpec::default() }),
         ..TokenRequest::default()
     };
     let answer = accounts
-        .create_token_request(SERVICE_ACCOUNT, &PostParams::default(), &request)
+        .create_token_request(account, &PostParams::default(), &request)
         .await
         .context("cannot get a token for aerostat")?;
     answer.status.and_then(|status| status.token).context("the API server answered without a token")

@@ -213,8 +213,24 @@ impl ControlPlane {
     pub async fn aerostat_kubeconfig(&self) -> Result<PathBuf> {
         let admin = self.admin().await?;
         access::apply_roles(&admin, access::FIRST_PAGE).await?;
-        let token = access::token(&admin).await?;
-        let path = self.folder.join("aerostat.kubeconfig");
+        self.account_kubeconfig(&admin, access::SERVICE_ACCOUNT, "aerostat").await
+    }
+
+    /// Applies the rights that a file of `deploy/` gives which installs all for a provider, and writes a kubeconfig with a token of its
+    /// ServiceAccount.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file has no ServiceAccount, or if the API server refuses something.
+    pub async fn installed_kubeconfig(&self, manifests: &str) -> Result<PathBuf> {
+        let admin = self.admin().await?;
+        let account = access::apply_rights(&admin, manifests).await?;
+        self.account_kubeconfig(&admin, &account, &account).await
+    }
+
+    async fn account_kubeconfig(&self, admin: &Client, account: &str, file: &str) -> Result<PathBuf> {
+        let token = access::token(admin, account).await?;
+        let path = self.folder.join(format!("{file}.kubeconfig"));
         let user = serde_json::json!({ "token": token });
         access::write_kubeconfig(&path, &self.url(), &self.authority()?, &user)?;
         Ok(path)

@@ -121,7 +121,7 @@ impl Vendor for OpenStack {
     }
 
     fn remove_machine(account: &Assets, id: u64) {
-        account.with(|world| world.remove_server(&server(id)));
+        account.with(|world| world.delete_server(&server(id)));
     }
 
     /// Lists leave it out.

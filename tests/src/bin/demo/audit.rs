@@ -16,9 +16,16 @@ pub(crate) struct Audit {
     rules: BTreeSet<String>,
     /// The refused requests, by code and request, and how often.
     pub(crate) refused: BTreeMap<(String, String), usize>,
+    /// The provider whose rules these are, if there is another one.
+    provider: Option<&'static str>,
 }
 
 impl Audit {
+    /// Of the aerostat that runs this provider beside another one.
+    pub(crate) fn of(provider: &'static str) -> Self {
+        Self { provider: Some(provider), ..Self::default() }
+    }
+
     /// Shows a line: decisions of the egress, and what is worth a warning.
     pub(crate) fn show(&mut self, screen: &Screen, entry: &Map<String, Value>) -> Result<()> {
         if text(entry, "target") != "audit" {
@@ -49,7 +56,8 @@ impl Audit {
         screen.happened(Colour::Green, "request", &format!("{request}: {answer}"))?;
         let rule = text(entry, "rule");
         if self.rules.insert(rule.to_owned()) {
-            screen.more(Colour::Dim, &format!("let through by {rule}"))?;
+            let provider = self.provider.map(|it| format!("{it}: ")).unwrap_or_default();
+            screen.more(Colour::Dim, &format!("let through by {provider}{rule}"))?;
         }
         Ok(())
     }

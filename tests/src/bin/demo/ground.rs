@@ -39,7 +39,8 @@ impl Ground {
         let admin = control_plane.admin().await?;
         let kubeconfig = control_plane.aerostat_kubeconfig().await?;
         apply_roles(&admin, V::PAGE).await?;
-        if V::VOLUMES.is_some() {
+        // A release that makes them beside has rights of its own.
+        if V::VOLUMES.is_some_and(|it| it.page().is_some()) {
             apply_roles(&admin, VOLUMES_PAGE).await?;
         }
         allow_config_map::<V>(&admin).await?;

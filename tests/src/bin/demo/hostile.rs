@@ -59,8 +59,7 @@ pub(crate) async fn account(ground: &Ground) -> Result<String> {
 
 /// Runs all attacks. Each must be refused, and no request may reach the cloud.
 pub(crate) async fn commit<V: Shown>(stage: &mut Stage<V>, ground: &Ground) -> Result<()> {
-    let reached = |stage: &Stage<V>| stage.cloud.requests().iter().filter(|it| V::is_providers(it)).count();
-    let before = reached(stage);
+    let before = stage.cloud.requests().len();
     for (index, (name, attack, code)) in V::ATTACKS.iter().enumerate() {
         stage.screen.happened(Colour::Yellow, "hostile", attack)?;
         ground.join(name).await?;
@@ -70,8 +69,8 @@ pub(crate) async fn commit<V: Shown>(stage: &mut Stage<V>, ground: &Ground) -> R
             bail!("{name} is refused with {other:?}, and not with {code}");
         }
     }
-    if reached(stage) != before {
-        bail!("a request of the hostile provider reached the cloud");
+    if let Some(request) = stage.cloud.requests_from(before).iter().find(|it| V::is_providers(it)) {
+        bail!("a request of the hostile provider reached the cloud: {request}");
     }
     stage.screen.note("None of these requests reached the cloud, and the nodes keep their taint.")
 }

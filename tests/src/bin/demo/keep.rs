@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use tests::control_plane::{self, ControlPlane};
 use tests::simulator::Cloud as _;
 
+use crate::beside::Beside;
 use crate::config;
 use crate::ground::{self, Ground};
 use crate::screen::Screen;
@@ -34,6 +35,9 @@ pub(crate) async fn stay<V: Shown>(stage: Stage<V>, ground: &Ground) -> Result<(
     let shown = config::shown::<V>(ground, &stage.cloud);
     let config = config::write::<V>(&ground.folder(), &stage.cloud, &shown, None)?;
     let mut stage = stage.restart(|| config::start_shown::<V>(ground, &config)).await?;
+    if let Some(release) = ground.volumes::<V>().and_then(|it| it.release()) {
+        stage.beside = Some(Beside::start::<V>(ground, &stage.cloud, &release).await?);
+    }
     look_around(&stage.screen, V::ANOTHER, ground.volumes::<V>().is_some(), control_plane)?;
     let heading = format!("Everything runs until Ctrl-C, with the {} provider; changes are shown here", V::Cloud::NAME);
     stage.screen.heading(&heading)?;

@@ -1,6 +1,7 @@
 //! `make demo`: what aerostat is for, on a real control plane and a simulated cloud, shown while it happens.
 
 mod audit;
+mod beside;
 mod cloud;
 mod config;
 mod events;
@@ -95,7 +96,7 @@ fn cloud_name() -> String {
 }
 
 async fn demo<V: Shown>() -> Result<()> {
-    let mut screen = Screen::new(play::steps(V::VOLUMES.is_some()), V::NAME_LENGTH);
+    let mut screen = Screen::new(play::steps(V::VOLUMES.as_ref()), V::NAME_LENGTH);
     screen.step("A control plane: etcd and kube-apiserver, built from their Go modules")?;
     let control_plane = ground::control_plane().await?;
     let version = control_plane.admin().await?.apiserver_version().await?.git_version;
@@ -109,7 +110,7 @@ async fn in_existing<V: Shown>(kubeconfig: &Path) -> Result<()> {
         !pod::is_asked_for() && !keep::is_asked_for() && matches!(cloud_name().as_str(), "" | "digitalocean"),
         "CLUSTER shows DigitalOcean, and goes again: it knows no POD, KEEP and CLOUD"
     );
-    let mut screen = Screen::new(play::steps(false), V::NAME_LENGTH);
+    let mut screen = Screen::new(play::steps(None), V::NAME_LENGTH);
     screen.step(&format!("A part of your cluster: the namespace {} and nodes with a label", part::NAMESPACE))?;
     let found = tokio::select! {
         found = existing::check::<V>(kubeconfig) => found?,
@@ -136,6 +137,9 @@ async fn story<V: Shown>(screen: Screen, ground: Ground) -> Result<()> {
     play::service_is_served(&mut stage, &ground).await?;
     let volumes = ground.volumes::<V>();
     if let Some(volumes) = &volumes {
+        if let Some(release) = volumes.release() {
+            volume_steps::release_is_installed(&mut stage, &ground, &release).await?;
+        }
         volume_steps::claim_is_served(&mut stage, &ground, volumes).await?;
         volume_steps::pod_moves(&mut stage, &ground, volumes).await?;
     }

@@ -12,19 +12,21 @@ use tests::{guests, kubelet};
 use crate::ground::Ground;
 use crate::screen::{Colour, Screen};
 use crate::stage::{PATIENCE, Stage};
-use crate::vendor::{BUILDING, LATENCY, Shown};
+use crate::vendor::{BUILDING, LATENCY, Shown, ShownVolumes};
 use crate::{cloud, config, hostile, services};
 
-/// How many steps there are without volumes, and further ones with them.
+/// How many steps there are without volumes, further ones with them, and where another release makes them.
 const STEPS: usize = 13;
 const WITH_VOLUMES: usize = 3;
+const WITH_RELEASE: usize = 1;
 
 /// The machine that is deleted.
 pub(crate) const VICTIM: u8 = 3;
 
-/// How many steps there are for a cloud.
-pub(crate) const fn steps(has_volumes: bool) -> usize {
-    if has_volumes { STEPS + WITH_VOLUMES } else { STEPS }
+/// How many steps there are for a cloud with these volumes.
+pub(crate) fn steps(volumes: Option<&ShownVolumes>) -> usize {
+    let further = volumes.map(|it| if it.release().is_some() { WITH_VOLUMES + WITH_RELEASE } else { WITH_VOLUMES });
+    STEPS + further.unwrap_or_default()
 }
 
 /// The cloud, the module and aerostat.
@@ -40,7 +42,7 @@ pub(crate) async fn prepare<V: Shown>(mut screen: Screen, ground: &Ground) -> Re
     screen.note(&format!("{}/{}, {size} KB", ground.namespace(), V::CONFIG_MAP))?;
     screen.note(&format!("sha256 {}", guests::sha256(V::MODULE)))?;
 
-    let rights = match (ground.is_part(), ground.volumes::<V>()) {
+    let rights = match (ground.is_part(), ground.volumes::<V>().and_then(|it| it.page())) {
         (true, _) => "rights over the demo's nodes and its namespace alone",
         (false, None) => "the ServiceAccount of deploy/rbac.yaml",
         (false, Some(_)) => "the ServiceAccount of deploy/rbac.yaml and deploy/volumes",
@@ -141,6 +143,12 @@ pub(crate) async fn service_is_deleted<V: Shown>(stage: &mut Stage<V>, ground: &
 /// A hostile provider in the place of the real one.
 pub(crate) async fn attack<V: Shown>(mut stage: Stage<V>, ground: &Ground) -> Result<Stage<V>> {
     stage.screen.step("A hostile provider, with the same rules: each of its calls is refused")?;
+    if let Some(beside) = stage.beside.take() {
+        beside.aerostat.stop().await?;
+        stage
+            .screen
+            .note("The aerostat for disks has ended: all that is asked from now on is the hostile provider's.")?;
+    }
     config::publish::<V>(ground, guests::HOSTILE).await?;
     stage.screen.note("It claims the same account: answers of another account would be ignored.")?;
     let account = format!("account:{}", hostile::account(ground).await?);

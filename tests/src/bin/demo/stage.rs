@@ -16,6 +16,7 @@ use tests::aerostat::Aerostat;
 use tests::simulator::Simulator;
 
 use crate::audit::{Audit, is_refusal};
+use crate::beside::{Beside, next_line};
 use crate::cloud::Changes;
 use crate::events::Events;
 use crate::ground::Ground;
@@ -42,6 +43,8 @@ pub(crate) struct Stage<V: Shown> {
     pub(crate) screen: Screen,
     pub(crate) cloud: Simulator<V::Cloud>,
     pub(crate) aerostat: Aerostat,
+    /// The aerostat that makes disks, while another one does.
+    pub(crate) beside: Option<Beside>,
     pub(crate) nodes: Nodes,
     pub(crate) services: Services,
     pub(crate) volumes: Volumes,
@@ -92,6 +95,7 @@ impl<V: Shown> Stage<V> {
             screen,
             cloud,
             aerostat,
+            beside: None,
             nodes: Nodes::default(),
             services: Services::default(),
             volumes: Volumes::default(),
@@ -149,6 +153,12 @@ impl<V: Shown> Stage<V> {
         tokio::select! {
             entry = self.aerostat.log.recv() => {
                 self.audit.show(&self.screen, &entry.context("aerostat has ended")?)?;
+            }
+            entry = next_line(self.beside.as_mut()) => {
+                let entry = entry?;
+                if let Some(beside) = &mut self.beside {
+                    beside.audit.show(&self.screen, &entry)?;
+                }
             }
             change = self.changes.next() => self.show(change.context("a watch has ended")??)?,
             () = tokio::time::sleep(POLL) => {}

@@ -4,6 +4,7 @@ mod alibaba;
 mod aws;
 mod azure;
 mod digitalocean;
+mod disks;
 mod gcp;
 mod hetzner;
 mod ibm;
@@ -14,11 +15,12 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use ::tests::simulator::{Recorded, Simulator};
+use ::tests::vendor::Vendor;
 use anyhow::Result;
 use serde_json::{Value, json};
-use tests::simulator::{Recorded, Simulator};
-use tests::vendor::Vendor;
 
+pub(crate) use self::disks::{DiskRelease, ShownVolumes};
 use crate::hostile::{self, Attack};
 use crate::summary;
 
@@ -26,21 +28,6 @@ use crate::summary;
 pub(crate) const LATENCY: Duration = Duration::from_millis(50);
 /// How long a load balancer is being built.
 pub(crate) const BUILDING: Duration = Duration::from_secs(5);
-
-/// The volumes of a cloud whose provider makes them for claims.
-#[derive(Clone, Copy)]
-pub(crate) struct ShownVolumes {
-    /// The vendor's CSI driver.
-    pub(crate) driver: &'static str,
-    /// The name of the vendor's class.
-    pub(crate) class: &'static str,
-    /// Whether volumes of that class wait until their pod has a node.
-    pub(crate) waits_for_pod: bool,
-    /// The label that the vendor's node plugin gives nodes, and its value here.
-    pub(crate) place: (&'static str, &'static str),
-    /// The provider's page, which has the rules for volumes.
-    pub(crate) page: &'static str,
-}
 
 /// A cloud that can be shown.
 pub(crate) trait Shown: Vendor {
@@ -71,7 +58,7 @@ pub(crate) trait Shown: Vendor {
     const ATTACKS: &'static [Attack] = &hostile::ON_PATHS;
     /// The ConfigMap of the provider.
     const CONFIG_MAP: &'static str;
-    /// Its volumes, if its provider makes them for claims.
+    /// Its volumes, if a module makes them for claims.
     const VOLUMES: Option<ShownVolumes> = None;
     /// Flags of aerostat that only this cloud needs.
     const FLAGS: &'static [&'static str] = &[];
@@ -87,6 +74,11 @@ pub(crate) trait Shown: Vendor {
     /// The cloud's name for the machine with this id.
     fn machine(id: u64) -> String {
         id.to_string()
+    }
+
+    /// The word of the vendor's node plugin for that machine, if it is another one.
+    fn node_id(id: u64) -> String {
+        Self::machine(id)
     }
 
     /// The network of the pods of a machine, where the cloud needs to know it.
@@ -115,6 +107,11 @@ pub(crate) trait Shown: Vendor {
         Ok(())
     }
 
+    /// The same for the shipped configuration of the release that makes disks, in a folder of its own.
+    fn lead_beside(config: &mut Value, cloud: &Simulator<Self::Cloud>, folder: &Path) -> Result<()> {
+        Self::lead(config, cloud, folder)
+    }
+
     /// Whether a request may be a provider's: others are the host's own, for tokens.
     fn is_providers(request: &Recorded) -> bool {
         let _ = request;
@@ -133,5 +130,70 @@ pub(crate) trait Shown: Vendor {
     fn routes(account: &Self::Cloud) -> usize {
         let _ = account;
         0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::fs;
+    use std::path::Path;
+
+    use ::tests::guests;
+    use ::tests::vendor::{
+        AlibabaCloud, Aws, AzureCloud, DigitalOcean, GoogleCloud, Hetzner, IbmCloud, OpenStack, manifest,
+    };
+
+    use super::{Shown, ShownVolumes};
+
+    /// The interface of modules that make volumes for claims. Those that only say where volumes are have another one.
+    const INTERFACE: &str = "aerostat:cloud/volumes@";
+
+    /// The rows of the table, by the paths of the modules that make the volumes.
+    fn rows() -> BTreeMap<String, ShownVolumes> {
+        fn row<V: Shown>() -> Option<(String, ShownVolumes)> {
+            let module = |it: &ShownVolumes| it.release().map_or(V::MODULE, |it| it.module).to_owned();
+            V::VOLUMES.map(|it| (module(&it), it))
+        }
+        let all = [
+            row::<AlibabaCloud>(),
+            row::<Aws>(),
+            row::<AzureCloud>(),
+            row::<DigitalOcean>(),
+            row::<GoogleCloud>(),
+            row::<Hetzner>(),
+            row::<IbmCloud>(),
+            row::<OpenStack>(),
+        ];
+        all.into_iter().flatten().collect()
+    }
+
+    fn text_of(module: &Path) -> String {
+        String::from_utf8_lossy(&fs::read(module).unwrap()).into_owned()
+    }
+
+    #[test]
+    fn each_module_that_makes_disks_for_claims_is_shown() {
+        let providers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../providers");
+        let built = Path::new(guests::AWS).parent().unwrap();
+        let names = fs::read_dir(providers).unwrap().map(|it| it.unwrap()).filter(|it| it.path().is_dir());
+        let modules = names.map(|it| built.join(it.file_name()).with_extension("wasm"));
+        let makers = modules.filter(|it| text_of(it).contains(INTERFACE));
+        let makers: BTreeSet<_> = makers.map(|it| it.to_str().unwrap().to_owned()).collect();
+        assert_eq!(rows().into_keys().collect::<BTreeSet<_>>(), makers);
+    }
+
+    #[test]
+    fn each_row_about_disks_is_as_its_module_says() {
+        for (module, volumes) in rows() {
+            let text = text_of(Path::new(&module));
+            let words = [volumes.driver, volumes.place.0].into_iter().chain(volumes.further_key);
+            for word in words.chain(volumes.parameters.iter().map(|it| it.0)) {
+                assert!(text.contains(word), "{module} does not know {word}");
+            }
+            let Some(release) = volumes.release() else { continue };
+            let provider = format!("--cloud-provider={}", release.provider);
+            assert!(manifest::own_flags(release.manifests).contains(&provider), "{provider}");
+        }
     }
 }

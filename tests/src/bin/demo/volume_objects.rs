@@ -28,13 +28,17 @@ pub(crate) async fn make_class(ground: &Ground, volumes: &ShownVolumes) -> Resul
     let csi_driver = json!({ "metadata": { "name": driver }, "spec": attached });
     create(&Api::<CSIDriver>::all(ground.admin.clone()), csi_driver).await?;
     let mode = if volumes.waits_for_pod { "WaitForFirstConsumer" } else { "Immediate" };
-    let class = json!({ "metadata": { "name": class }, "provisioner": driver, "volumeBindingMode": mode });
+    let parameters: Value = volumes.parameters.iter().copied().collect();
+    let class = json!({
+        "metadata": { "name": class }, "provisioner": driver, "volumeBindingMode": mode, "parameters": parameters,
+    });
     create(&Api::<StorageClass>::all(ground.admin.clone()), class).await
 }
 
 /// The node plugin's word for the machine of a node, which its kubelet writes.
 pub(crate) async fn make_csi_node(ground: &Ground, volumes: &ShownVolumes, node: &str, machine: &str) -> Result<()> {
-    let drivers = json!([{ "name": volumes.driver, "nodeID": machine, "topologyKeys": [volumes.place.0] }]);
+    let keys: Vec<_> = [volumes.place.0].into_iter().chain(volumes.further_key).collect();
+    let drivers = json!([{ "name": volumes.driver, "nodeID": machine, "topologyKeys": keys }]);
     let csi_node = json!({ "metadata": { "name": node }, "spec": { "drivers": drivers } });
     create(&Api::<CSINode>::all(ground.admin.clone()), csi_node).await
 }

@@ -1,13 +1,16 @@
 //! The steps about volumes: a claim becomes a disk, its pod moves, and the machine with the disk dies.
 
+use std::fs;
+
 use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::PersistentVolume;
 
+use crate::beside::Beside;
 use crate::ground::Ground;
 use crate::play::VICTIM;
 use crate::screen::Colour;
 use crate::stage::Stage;
-use crate::vendor::{Shown, ShownVolumes};
+use crate::vendor::{DiskRelease, Shown, ShownVolumes};
 use crate::{cloud, volume_objects as objects};
 
 /// The machine at which the pod begins, and the one at which it ends. Between them it is at the one that dies.
@@ -15,6 +18,25 @@ const FIRST: u8 = 1;
 const LAST: u8 = 2;
 /// The object of lines about the pod.
 const POD: &str = "pod db";
+
+/// Where the provider of the cloud makes no disks, a second aerostat does.
+pub(crate) async fn release_is_installed<V: Shown>(
+    stage: &mut Stage<V>,
+    ground: &Ground,
+    release: &DiskRelease,
+) -> Result<()> {
+    let DiskRelease { provider, module, .. } = release;
+    stage
+        .screen
+        .step(&format!("Disks have a module of their own, {provider}: a second aerostat runs it, beside the first"))?;
+    let size = fs::metadata(module)?.len() / 1000;
+    stage.screen.note(&format!(
+        "{size} KB, with the ServiceAccount, the rules, the Lease and the flags of deploy/install-{provider}.yaml. Neither of the two may do what \
+         the other does."
+    ))?;
+    stage.beside = Some(Beside::start::<V>(ground, &stage.cloud, release).await?);
+    stage.screen.note(&format!("It leads after {:.1} s, under a Lease of its own.", stage.screen.elapsed()))
+}
 
 /// A claim gets a disk, which comes to the node of its pod.
 pub(crate) async fn claim_is_served<V: Shown>(
@@ -28,7 +50,7 @@ pub(crate) async fn claim_is_served<V: Shown>(
     )?;
     objects::make_class(ground, volumes).await?;
     for number in 1..=cloud::MACHINES {
-        let machine = V::machine(cloud::machine(number));
+        let machine = V::node_id(cloud::machine(number));
         objects::make_csi_node(ground, volumes, &V::node(number), &machine).await?;
     }
     // aerostat knows by then where the driver is.

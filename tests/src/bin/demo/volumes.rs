@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::VolumeAttachment;
 use kube::ResourceExt;
 
-use crate::cloud::cut;
+use crate::cloud::{cut, short};
 
 /// Describes what has changed about volumes. There is one claim, and one volume.
 #[derive(Default)]
@@ -57,7 +57,7 @@ impl Volumes {
         let places: Vec<_> =
             rows.map(|it| format!("{}={}", it.key, it.values.as_deref().unwrap_or_default().join(","))).collect();
         let handle = spec.csi.map(|it| it.volume_handle).unwrap_or_default();
-        let (name, handle) = (cut(&volume.name_any()), cut(&handle));
+        let (name, handle) = (cut(&volume.name_any()), short(&handle));
         vec![format!("{name} is saved: {size}, volume {handle}, for nodes with {}", places.join("  "))]
     }
 
@@ -75,7 +75,9 @@ impl Volumes {
             tell(format!("not yet: {error}"));
         }
         if let Some(context) = now.context.as_ref().filter(|_| before.context != now.context) {
-            tell(format!("attached, and the node plugin reads {context}"));
+            let plugin =
+                if context.is_empty() { "finds it by its name".to_owned() } else { format!("reads {context}") };
+            tell(format!("attached, and the node plugin {plugin}"));
         }
         if now.goes && !before.goes {
             tell("is to go; its finalizer holds it until the disk is detached".to_owned());
@@ -164,6 +166,15 @@ mod tests {
     }
 
     #[test]
+    fn an_attachment_without_a_context_is_told_by_the_name() {
+        let mut volumes = Volumes::default();
+        let attached = attachment(json!({}), json!({ "attached": true }));
+        let told = "to worker-1: attached, and the node plugin finds it by its name";
+        assert_eq!(volumes.describe_attachment(&attached), ["to worker-1: asked for", told]);
+        assert!(volumes.is_attached("worker-1"));
+    }
+
+    #[test]
     fn a_claim_and_its_volume_are_told() {
         let claim = |volume: Value, phase: &str| {
             from_value(json!({ "metadata": { "name": "data" }, "status": { "phase": phase }, "spec": {
@@ -173,11 +184,11 @@ mod tests {
         let mut volumes = Volumes::default();
         assert_eq!(volumes.describe_claim(&claim(json!(null), "Pending")), ["asks for 10Gi of class fast"]);
         let volume = from_value(json!({ "metadata": { "name": format!("pvc-{UID}") }, "spec": {
-            "capacity": { "storage": "10Gi" }, "csi": { "driver": "a", "volumeHandle": UID },
+            "capacity": { "storage": "10Gi" }, "csi": { "driver": "a", "volumeHandle": format!("disks/{UID}") },
             "nodeAffinity": { "required": { "nodeSelectorTerms": [{ "matchExpressions": [
                 { "key": "region", "operator": "In", "values": ["fra1"] } ] }] } } } }))
         .unwrap();
-        let told = "pvc-4de7ac8b… is saved: 10Gi, volume 4de7ac8b…, for nodes with region=fra1";
+        let told = "pvc-4de7ac8b… is saved: 10Gi, volume disks/4de7ac8b…, for nodes with region=fra1";
         assert_eq!(volumes.describe_volume(&volume), [told]);
         assert!(volumes.describe_volume(&volume).is_empty() && !volumes.is_bound());
         let bound = claim(json!(format!("pvc-{UID}")), "Bound");

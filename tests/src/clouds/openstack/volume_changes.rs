@@ -16,6 +16,14 @@ impl World {
         self.volume_changes.insert(id.to_owned(), VolumeChange { end, fields });
     }
 
+    /// Takes a volume from its server at once, whatever was under way.
+    pub(super) fn free_volume(&mut self, id: &str) {
+        self.volume_changes.remove(id);
+        if let Some(it) = self.get_mut(Kind::Volume, id) {
+            (it["_server"], it["status"]) = (Value::Null, json!("available"));
+        }
+    }
+
     /// The server to which a volume is on its way.
     pub(super) fn server_that_gets(&self, id: &str) -> Option<&str> {
         self.volume_changes.get(id)?.fields["_server"].as_str()

@@ -12,12 +12,16 @@ use tests::simulator::Recorded;
 use tests::vendor::aws::{CLUSTER, instance, settings};
 use tests::vendor::{Aws, Vendor as _};
 
-use super::{BUILDING, LATENCY, Shown};
-use crate::cloud::machine;
+use super::{BUILDING, LATENCY, Shown, ShownVolumes, disks};
+use crate::cloud::{cut, machine};
 use crate::hostile::{self, Attack};
 
-/// The rights that the shipped policy gives the user.
+/// How long a change of a volume takes, in seconds.
+const VOLUME_CHANGE: u64 = 1;
+
+/// The rights that the shipped policy gives the user, and those of the user for volumes.
 const POLICY: &str = include_str!("../../../../../deploy/aws/policy.json");
+const VOLUMES_POLICY: &str = include_str!("../../../../../deploy/aws/volumes-policy.json");
 
 /// The beginning of pods' networks.
 const PODS: &str = "10.244.";
@@ -37,13 +41,14 @@ impl Shown for Aws {
     const ANOTHER: &'static str = "a Classic Load Balancer: this Service asks for no other";
     const ATTACKS: &'static [Attack] = &hostile::ON_OPERATIONS;
     const CONFIG_MAP: &'static str = "aws-provider";
+    const VOLUMES: Option<ShownVolumes> = Some(disks::AWS);
     const FLAGS: &'static [&'static str] = &["--cluster-cidr=10.244.0.0/16"];
 
     async fn open(machines: u8) -> Result<Simulator> {
         let cloud = Simulator::start(Options { latency: LATENCY, ..Options::default() }).await?;
         let moto = cloud.moto();
         moto.order("prepare", &json!({ "cluster": CLUSTER }));
-        cloud.behave(&json!({ "provisioning": BUILDING.as_secs() }));
+        cloud.behave(&json!({ "provisioning": BUILDING.as_secs(), "volume_changes": VOLUME_CHANGE }));
         for number in 1..=machines {
             let (id, address) = (instance(machine(number)), address(number));
             let machine = json!({ "id": id, "name": Self::node(number), "address": address, "cluster": CLUSTER });
@@ -71,25 +76,12 @@ impl Shown for Aws {
 
     /// With the key of a user who has the actions of the shipped policy, and no others: moto knows no conditions.
     fn lead(config: &mut Value, cloud: &Simulator, folder: &Path) -> Result<()> {
-        let file = folder.join("aws-credentials");
-        if !file.exists() {
-            let policy: Value = serde_json::from_str(POLICY)?;
-            let statements = policy["Statement"].as_array().context("policy.json has no statements")?;
-            let actions =
-                statements.iter().filter_map(|it| it["Action"].as_array()).flatten().filter_map(Value::as_str);
-            let key = cloud.moto().user("aerostat", &Vec::from_iter(actions));
-            fs::write(&file, key.shared_file())?;
-        }
-        // The account has one VPC.
-        let rules = config["endpoints"].to_string().replace("VPC-OF-THE-CLUSTER", "vpc-*");
-        config["endpoints"] = serde_json::from_str(&rules.replace("ID-OF-THE-CLUSTER", CLUSTER))?;
-        for endpoint in config["endpoints"].as_array_mut().context("config.yaml has no endpoints")? {
-            endpoint["baseUrl"] = json!(Self::base_url(cloud));
-            endpoint["tls"] = json!({ "caFile": cloud.ca_file() });
-            endpoint["signing"]["region"] = json!(REGION);
-        }
-        config["credentials"][0]["sigv4"] = json!({ "region": REGION, "sharedFile": { "file": file } });
-        Ok(())
+        lead_as("aerostat", POLICY, config, cloud, folder)
+    }
+
+    /// With another user, who has the actions of the policy for volumes.
+    fn lead_beside(config: &mut Value, cloud: &Simulator, folder: &Path) -> Result<()> {
+        lead_as("aerostat-aws-ebs", VOLUMES_POLICY, config, cloud, folder)
     }
 
     fn states(account: &Account) -> BTreeMap<String, String> {
@@ -106,7 +98,9 @@ impl Shown for Aws {
                 .iter()
                 .map(|it| (format!("rule {}", rule(it)), format!("is in the security group {}", group.id)))
         });
-        balancers.chain(groups).chain(routes).chain(rules).collect()
+        let volumes = account.moto().order("volumes", &json!({}));
+        let volumes = volumes.as_array().into_iter().flatten().map(volume);
+        balancers.chain(groups).chain(routes).chain(rules).chain(volumes).collect()
     }
 
     fn routes(account: &Account) -> usize {
@@ -119,9 +113,40 @@ impl Shown for Aws {
     }
 }
 
+/// Leads a shipped configuration to the simulated account, with the key of a user of this policy.
+fn lead_as(user: &str, policy: &str, config: &mut Value, cloud: &Simulator, folder: &Path) -> Result<()> {
+    let file = folder.join("aws-credentials");
+    if !file.exists() {
+        let policy: Value = serde_json::from_str(policy)?;
+        let statements = policy["Statement"].as_array().context("the policy has no statements")?;
+        let actions = statements.iter().filter_map(|it| it["Action"].as_array()).flatten().filter_map(Value::as_str);
+        let key = cloud.moto().user(user, &Vec::from_iter(actions));
+        fs::write(&file, key.shared_file())?;
+    }
+    // The account has one VPC.
+    let rules = config["endpoints"].to_string().replace("VPC-OF-THE-CLUSTER", "vpc-*");
+    config["endpoints"] = serde_json::from_str(&rules.replace("ID-OF-THE-CLUSTER", CLUSTER))?;
+    for endpoint in config["endpoints"].as_array_mut().context("the config has no endpoints")? {
+        endpoint["baseUrl"] = json!(Aws::base_url(cloud));
+        endpoint["tls"] = json!({ "caFile": cloud.ca_file() });
+        endpoint["signing"]["region"] = json!(REGION);
+    }
+    config["credentials"][0]["sigv4"] = json!({ "region": REGION, "sharedFile": { "file": file } });
+    Ok(())
+}
+
 /// The private address of a machine.
 fn address(number: u8) -> String {
     format!("172.31.0.{}", 10 + number)
+}
+
+/// A volume, as `shown` in `tests/moto/aws/volumes.py` tells it.
+fn volume(it: &Value) -> (String, String) {
+    let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
+    let place = it["instances"][0].as_str().map_or("at no instance".to_owned(), |it| format!("at instance {it}"));
+    let (name, state) = (text(&it["tags"]["CSIVolumeName"]), text(&it["state"]));
+    let told = format!("has {} GiB, the name {}, and is {state} {place}", it["gibibytes"], cut(&name));
+    (format!("volume {}", text(&it["id"])), told)
 }
 
 fn balancer(it: &LoadBalancer) -> String {

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use tests::clouds::digitalocean::{
     ActionTime, Assets, Behaviour, Creation, Droplet, LoadBalancer, LoadBalancerStatus, Options, Simulator, Volume,
 };
-use tests::vendor::{DigitalOcean, DiskVendor as _};
+use tests::vendor::DigitalOcean;
 
-use super::{BUILDING, LATENCY, Shown, ShownVolumes};
+use super::{BUILDING, LATENCY, Shown, ShownVolumes, disks};
 use crate::cloud::{cut, machine};
 
 /// How long an action on a volume takes.
@@ -23,13 +23,7 @@ impl Shown for DigitalOcean {
     const REALLY: &'static str = "at DigitalOcean, it takes a minute or two";
     const SERVED: &'static str = ", of which the cloud took 5.";
     const CONFIG_MAP: &'static str = "digitalocean-provider";
-    const VOLUMES: Option<ShownVolumes> = Some(ShownVolumes {
-        driver: Self::DRIVER,
-        class: "do-block-storage",
-        waits_for_pod: false,
-        place: Self::PLACE,
-        page: Self::VOLUMES_PAGE,
-    });
+    const VOLUMES: Option<ShownVolumes> = Some(disks::DIGITALOCEAN);
 
     async fn open(machines: u8) -> Result<Simulator> {
         let load_balancers = Behaviour { creation: Creation::Takes(BUILDING), ..Behaviour::default() };

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use tests::clouds::gcp::{Assets, Behaviour, Collection, KEY, OperationTime, Options, PROJECT, Simulator, World};
+use tests::clouds::gcp::{
+    Assets, Behaviour, Collection, KEY, OperationTime, Options, PROJECT, Place, Simulator, World, link,
+};
 use tests::simulator::Recorded;
 use tests::vendor::{GoogleCloud, Vendor as _};
 
-use super::{LATENCY, Shown};
+use super::{LATENCY, Shown, ShownVolumes, disks};
 use crate::cloud::machine;
 
 /// How long each operation takes: a load balancer is made in four steps.
@@ -25,6 +27,7 @@ impl Shown for GoogleCloud {
     const SERVED: &'static str = ", and no worker waited for an operation: their names were the memo.";
     const SHORTENED: &'static str = "unready nodes are looked at every second (usually every 5 s)";
     const CONFIG_MAP: &'static str = "gcp-provider";
+    const VOLUMES: Option<ShownVolumes> = Some(disks::GCP);
     const FLAGS: &'static [&'static str] = &["--cluster-cidr=10.244.0.0/16"];
 
     async fn open(machines: u8) -> Result<Simulator> {
@@ -44,6 +47,11 @@ impl Shown for GoogleCloud {
 
     fn machine(id: u64) -> String {
         format!("node-{id}")
+    }
+
+    /// Its path in the project.
+    fn node_id(id: u64) -> String {
+        Place::zone(PROJECT, disks::GCP.place.1).path(Collection::Instances, &Self::machine(id))
     }
 
     fn pods(number: u8) -> Option<String> {
@@ -118,13 +126,23 @@ impl Shown for GoogleCloud {
                 let hop = text(it, "nextHopInstance").rsplit('/').next().unwrap_or_default();
                 (format!("route {}", text(it, "destRange")), format!("leads to {hop}"))
             });
-            rules.chain(addresses).chain(pools).chain(firewalls).chain(checks).chain(routes).collect()
+            let disks = world.all(Collection::Disks).map(|(path, it)| disk(world, path, it));
+            rules.chain(addresses).chain(pools).chain(firewalls).chain(checks).chain(routes).chain(disks).collect()
         })
     }
 
     fn routes(account: &Assets) -> usize {
         account.with(|world| world.all(Collection::Routes).count())
     }
+}
+
+/// A disk, and the instance that has it.
+fn disk(world: &World, path: &str, it: &Value) -> (String, String) {
+    let source = json!(link(path));
+    let has = |it: &Value| it["disks"].as_array().into_iter().flatten().any(|it| it["source"] == source);
+    let instance = world.all(Collection::Instances).find(|(_, it)| has(it));
+    let place = instance.map_or("at no instance".to_owned(), |(_, it)| format!("at {}", text(it, "name")));
+    (format!("disk {}", text(it, "name")), format!("has {} GB, and is {place}", text(it, "sizeGb")))
 }
 
 /// The shipped config.

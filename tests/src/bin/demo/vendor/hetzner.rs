@@ -10,9 +10,9 @@ use tests::clouds::hetzner::{
     Assets, Behaviour, LoadBalancer, Network, Options, Server, Simulator, Taking, Target, Volume,
 };
 use tests::vendor::hetzner::{NETWORK, NETWORK_ID};
-use tests::vendor::{DiskVendor as _, Hetzner, Vendor as _};
+use tests::vendor::{Hetzner, Vendor as _};
 
-use super::{BUILDING, LATENCY, Shown, ShownVolumes};
+use super::{BUILDING, LATENCY, Shown, ShownVolumes, disks};
 use crate::cloud::{cut, machine};
 
 /// How long every action takes but the making of a load balancer. The network takes one at a time.
@@ -24,13 +24,7 @@ impl Shown for Hetzner {
     const REALLY: &'static str = "at Hetzner, it takes some seconds";
     const SERVED: &'static str = ", of which the cloud took 5.";
     const CONFIG_MAP: &'static str = "hetzner-provider";
-    const VOLUMES: Option<ShownVolumes> = Some(ShownVolumes {
-        driver: Self::DRIVER,
-        class: "hcloud-volumes",
-        waits_for_pod: true,
-        place: Self::PLACE,
-        page: Self::VOLUMES_PAGE,
-    });
+    const VOLUMES: Option<ShownVolumes> = Some(disks::HETZNER);
     const ROUTES: &'static str = "Each network of pods has a route to its node, and the cloud took one at a time.";
     const FLAGS: &'static [&'static str] = &["--cluster-cidr=10.244.0.0/16"];
 

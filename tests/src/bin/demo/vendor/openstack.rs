@@ -3,17 +3,22 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use tests::clouds::openstack::{
     APPLICATION_CREDENTIAL, Assets, Behaviour, Kind, Options, SECRET, Simulator, Taking, World,
 };
+use tests::simulator::Recorded;
 use tests::vendor::openstack::server;
 use tests::vendor::{OpenStack, Vendor as _};
 
-use super::{BUILDING, LATENCY, Shown};
-use crate::cloud::machine;
+use super::{BUILDING, LATENCY, Shown, ShownVolumes, disks};
+use crate::cloud::{cut, machine};
+
+/// How long a change of a volume takes.
+const VOLUME_CHANGE: Duration = Duration::from_secs(1);
 
 /// The router of the simulated project.
 const ROUTER: &str = "r1";
@@ -25,12 +30,17 @@ impl Shown for OpenStack {
     const REALLY: &'static str = "with amphorae, it takes a minute or two";
     const SERVED: &'static str = ", of which the cloud took 5; then it got a floating IP.";
     const CONFIG_MAP: &'static str = "openstack-provider";
+    const VOLUMES: Option<ShownVolumes> = Some(disks::OPENSTACK);
     const ROUTES: &'static str =
         "Each network of pods has a route to its node, and the node's port lets its packets through.";
     const FLAGS: &'static [&'static str] = &["--cluster-cidr=10.244.0.0/16"];
 
     async fn open(machines: u8) -> Result<Simulator> {
-        let behaviour = Behaviour { provisioning: Taking::Time(BUILDING), ..Behaviour::default() };
+        let behaviour = Behaviour {
+            provisioning: Taking::Time(BUILDING),
+            volume_changes: Taking::Time(VOLUME_CHANGE),
+            ..Behaviour::default()
+        };
         let cloud = Simulator::start(Options { latency: LATENCY, behaviour, ..Options::default() }).await?;
         cloud.account().with(|world| {
             world.build_plain();
@@ -56,6 +66,11 @@ impl Shown for OpenStack {
         settings["routerID"] = json!(cloud.account().with(|world| world.named(Kind::Router, ROUTER)));
         let written = [Self::ID, "loadbalancer.openstack.org/load-balancer-address"];
         json!({ "settings": settings, "writesAnnotations": written })
+    }
+
+    /// Keystone's are the host's own.
+    fn is_providers(request: &Recorded) -> bool {
+        !request.path.starts_with("/identity/")
     }
 
     fn attacked() -> String {
@@ -89,7 +104,8 @@ impl Shown for OpenStack {
                 )
             });
             let routes = routes(world).into_iter().map(|(to, hop)| (format!("route {to}"), format!("leads to {hop}")));
-            balancers.chain(floating).chain(routes).collect()
+            let volumes = world.all(Kind::Volume).map(|it| (format!("volume {}", text(it, "id")), volume(it)));
+            balancers.chain(floating).chain(routes).chain(volumes).collect()
         })
     }
 
@@ -112,6 +128,11 @@ fn balancer(world: &World, it: &Value) -> String {
         text(it, "vip_address"),
         if ports.is_empty() { "no port".to_owned() } else { ports.join(", ") }
     )
+}
+
+fn volume(it: &Value) -> String {
+    let place = it["_server"].as_str().map_or("at no server".to_owned(), |it| format!("at server {it}"));
+    format!("has {} GiB, the name {}, and is {} {place}", it["size"], cut(text(it, "name")), text(it, "status"))
 }
 
 /// Routes of pods, by their networks.
