@@ -3,13 +3,15 @@
 //!
 //! `lb-1 announced:1700000000` is one whose list is made by the first call that has this memo and by no other, `lb-1 sought:1700000000` one
 //! whose list may have been made, and `lb-1 acl-2:1700000000` one whose list was made then: each until it is shown. `lb-1 unused:acl-2` is one
-//! whose list is there, and perhaps no listener that uses it: until one does, or the list is gone.
+//! whose list is there, and perhaps no listener that uses it: until one does, or the list is gone. Where there is nothing to say of a list, the
+//! parts of a new load balancer may stand there.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use aerostat_sdk::LoadBalancer;
 
+use super::new_parts::NewParts;
 use crate::remembered::MemoWords;
 
 /// The beginning of ids of Classic Load Balancers.
@@ -40,6 +42,8 @@ pub(super) struct AccessMemo {
     known: RefCell<Option<ListState>>,
     /// When it was announced, if this call is the first that has the announcement.
     announced: Cell<Option<u64>>,
+    /// The parts of a load balancer that is new.
+    pub(super) parts: NewParts,
 }
 
 impl AccessMemo {
@@ -47,14 +51,15 @@ impl AccessMemo {
     pub(super) fn split(service: &LoadBalancer, now: u64) -> (LoadBalancer, Self) {
         let own = Self::default();
         let split = service.memo.as_deref().and_then(|it| it.split_once(' ')).filter(|(id, _)| id.starts_with(ID));
-        let Some((id, known)) = split.and_then(|(id, words)| Some((id, ListState::from_word(words)?))) else {
-            return (service.clone(), own);
-        };
-        match known {
-            ListState::Announced(at) if service.is_memo_new() => own.announced.set(Some(at)),
-            // An earlier call may have sent it, and when, nobody knows.
-            ListState::Announced(_) => own.seek(now),
-            known => _ = own.known.replace(Some(known)),
+        let Some((id, words)) = split else { return (service.clone(), own) };
+        if !own.parts.read(words, service.is_memo_new()) {
+            match ListState::from_word(words) {
+                None => return (service.clone(), own),
+                Some(ListState::Announced(at)) if service.is_memo_new() => own.announced.set(Some(at)),
+                // An earlier call may have sent it, and when, nobody knows.
+                Some(ListState::Announced(_)) => own.seek(now),
+                known => _ = own.known.replace(known),
+            }
         }
         (LoadBalancer { memo: Some(id.to_owned()), ..service.clone() }, own)
     }
@@ -135,8 +140,9 @@ impl AccessMemo {
 
 impl MemoWords for AccessMemo {
     fn memo(&self, id: String) -> String {
-        match self.known.borrow().as_ref() {
-            Some(known) if id.starts_with(ID) => format!("{id} {}", known.word()),
+        let known = self.known.borrow().as_ref().map(ListState::word).or_else(|| self.parts.words());
+        match known {
+            Some(known) if id.starts_with(ID) => format!("{id} {known}"),
             _ => id,
         }
     }

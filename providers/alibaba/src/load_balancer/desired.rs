@@ -131,6 +131,32 @@ impl DesiredSlb {
         self.instances.iter().map(server).collect()
     }
 
+    /// How many instances take traffic.
+    pub(super) fn count(&self) -> usize {
+        self.instances.len()
+    }
+
+    /// The ports in the order of their listeners: one that sends clients to another one comes after that.
+    pub(super) fn in_order(&self) -> Vec<&DesiredSlbPort> {
+        let (last, first): (Vec<_>, Vec<_>) = self.ports.iter().partition(|it| it.forward.is_some());
+        first.into_iter().chain(last).collect()
+    }
+
+    /// A number that another wish for groups and listeners, or another release, hardly has: FNV-1a.
+    pub(super) fn fingerprint(&self) -> u64 {
+        let add = |hash: u64, text: &str| {
+            let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            text.bytes().chain([0]).fold(hash, step)
+        };
+        let mut hash = add(0xcbf2_9ce4_8422_2325, env!("CARGO_PKG_VERSION"));
+        for port in &self.ports {
+            let forward = port.forward.unwrap_or_default().to_string();
+            hash = [&port.description, port.protocol.word(), &port.group, &forward].into_iter().fold(hash, add);
+            hash = port.parameters.all().flat_map(|(name, value)| [name, value]).fold(hash, add);
+        }
+        self.instances.iter().fold(add(hash, &self.weight.to_string()), |hash, it| add(hash, it))
+    }
+
     /// The groups, each once.
     pub(super) fn groups(&self) -> Vec<DesiredSlbGroup<'_>> {
         let mut groups: Vec<DesiredSlbGroup<'_>> = Vec::new();
