@@ -56,9 +56,9 @@ impl SlbUpdate<'_> {
         self.made.set(self.made.get().map(|it| it + 1));
     }
 
-    /// Writes what differs, of one that is new (`is_new`) all: listeners away, new groups with their first machines, listeners, the machines of groups, groups away. A write that
-    /// has to wait ends the call, as does one that is throttled or not answered, and what comes behind it is not read in vain. A listener that is
-    /// refused holds up no other, and no machine.
+    /// Writes what differs, and of one without parts (`is_new`) all: listeners away, new groups with their first machines, listeners, the machines of
+    /// groups, groups away. A write that has to wait ends the call, as does one that is throttled or not answered, and what comes behind it is not
+    /// read in vain. A listener that is refused holds up no other, and no machine.
     fn write_difference(&self, is_new: bool) -> Result<(), AcsRefusal> {
         // One that has served may have listeners that are not shown yet, or for a moment.
         let mut live = match is_new || (self.balancer.is_bare && self.access.service.current_ingress.is_empty()) {

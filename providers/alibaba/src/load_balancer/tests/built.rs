@@ -231,10 +231,8 @@ fn one_that_is_found_by_its_tags_is_read() {
 fn listeners_of_others_in_a_new_one_are_seen() {
     let played = Played::new(FakeSlb::default());
     let mut service = made(&played, service());
-    let body = &mut played.cloud.borrow_mut().cloud().balancers.get_mut("lb-1").unwrap().body.clone();
-    body["Listeners"] =
-        json!([{ "Status": "stopped", "ListenerPort": 80, "ListenerProtocol": "http", "Description": "" }]);
-    played.cloud.borrow_mut().cloud().balancers.get_mut("lb-1").unwrap().body = body.clone();
+    let other = json!({ "Status": "stopped", "ListenerPort": 80, "ListenerProtocol": "http", "Description": "" });
+    played.cloud.borrow_mut().cloud().balancers.get_mut("lb-1").unwrap().body["Listeners"] = json!([other]);
     let (asked, is_ready) = step(&played, &mut service);
     assert_eq!(asked[..4], [OWN, LISTENERS, GROUPS, "DeleteLoadBalancerListener"]);
     assert!(is_ready);
