@@ -248,12 +248,10 @@ impl Backend for SlbCall<'_> {
 
     fn create(&self, _listed: &[Found]) -> Result<Creation> {
         let sent = creation::send(self.service, &self.settings, &self.region, &self.vpc, &self.cluster_uid)?;
+        let Creation::Begun(made) = sent else { return Ok(sent) };
         // It is there with the answer, and the next call is the first one that gives it parts.
-        let sent = sent.at_once();
-        if matches!(sent, Creation::Made(_)) {
-            self.memo.parts.begin();
-        }
-        Ok(sent)
+        self.memo.parts.begin();
+        Ok(Creation::Made(made))
     }
 
     fn update(&self, live: &SlbBalancer) -> Result<Update> {

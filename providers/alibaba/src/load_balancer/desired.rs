@@ -138,23 +138,35 @@ impl DesiredSlb {
 
     /// The ports in the order of their listeners: one that sends clients to another one comes after that.
     pub(super) fn in_order(&self) -> Vec<&DesiredSlbPort> {
-        let (last, first): (Vec<_>, Vec<_>) = self.ports.iter().partition(|it| it.forward.is_some());
-        first.into_iter().chain(last).collect()
+        let mut ports = Vec::new();
+        for forwards in [false, true] {
+            for port in &self.ports {
+                if port.forward.is_some() == forwards {
+                    ports.push(port);
+                }
+            }
+        }
+        ports
     }
 
-    /// A number that another wish for groups and listeners, or another release, hardly has: FNV-1a.
+    /// A number that another wish for groups and listeners, or another release, hardly has.
     pub(super) fn fingerprint(&self) -> u64 {
-        let add = |hash: u64, text: &str| {
-            let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-            text.bytes().chain([0]).fold(hash, step)
-        };
-        let mut hash = add(0xcbf2_9ce4_8422_2325, env!("CARGO_PKG_VERSION"));
+        let mut hash = self.weight.into();
+        mix(&mut hash, env!("CARGO_PKG_VERSION"));
         for port in &self.ports {
-            let forward = port.forward.unwrap_or_default().to_string();
-            hash = [&port.description, port.protocol.word(), &port.group, &forward].into_iter().fold(hash, add);
-            hash = port.parameters.all().flat_map(|(name, value)| [name, value]).fold(hash, add);
+            hash = hash.wrapping_add(port.forward.unwrap_or_default().into());
+            for word in [&port.description, port.protocol.word(), &port.group] {
+                mix(&mut hash, word);
+            }
+            for (name, value) in port.parameters.all() {
+                mix(&mut hash, name);
+                mix(&mut hash, value);
+            }
         }
-        self.instances.iter().fold(add(hash, &self.weight.to_string()), |hash, it| add(hash, it))
+        for id in &self.instances {
+            mix(&mut hash, id);
+        }
+        hash
     }
 
     /// The groups, each once.
@@ -183,6 +195,13 @@ impl DesiredSlbPort {
     /// Its group.
     pub(super) fn sends_to(&self) -> DesiredSlbGroup<'_> {
         DesiredSlbGroup { name: &self.group, node_port: self.node_port, given: self.given.as_deref() }
+    }
+}
+
+/// Adds a word and its end to a hash, as FNV-1a does.
+fn mix(hash: &mut u64, word: &str) {
+    for byte in word.bytes().chain([0]) {
+        *hash = (*hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
 }
 

@@ -41,24 +41,23 @@ impl NewParts {
         self.next.set(Some(0));
     }
 
-    /// Whether this call knows how many there are.
-    pub(super) fn are_known(&self) -> bool {
-        self.known.get().is_some()
-    }
-
     /// How many there are; `None` where nobody knows, and where they were made for what had another fingerprint.
-    pub(super) fn there(&self, fingerprint: u64) -> Option<u64> {
+    pub(super) fn there(&self, fingerprint: u64) -> Option<usize> {
         let known = self.known.get()?;
-        let is_same = (known ^ fingerprint) & !(PARTS | REFUSALS) == 0;
-        Some(known & PARTS).filter(|it| *it == 0 || is_same)
+        let parts = known & PARTS;
+        let counts = parts == 0 || (known ^ fingerprint) & !(PARTS | REFUSALS) == 0;
+        counts.then_some(parts as usize)
     }
 
     /// Lets the next call go on behind so many parts, which were made for what has this fingerprint. More than a memo can count are read.
-    pub(super) fn go_on(&self, fingerprint: u64, parts: u64) {
+    pub(super) fn go_on(&self, fingerprint: u64, parts: usize) {
+        let parts = parts as u64;
         let next = fingerprint & !(PARTS | REFUSALS) | parts;
-        let again = self.known.get().filter(|it| (it ^ next) & !REFUSALS == 0);
-        let next = again.map_or(next, |it| it.wrapping_add(REFUSAL));
-        self.next.set(Some(next).filter(|_| parts <= PARTS));
+        let next = match self.known.get() {
+            Some(known) if (known ^ next) & !REFUSALS == 0 => known.wrapping_add(REFUSAL),
+            _ => next,
+        };
+        self.next.set((parts <= PARTS).then_some(next));
     }
 }
 
@@ -82,11 +81,10 @@ mod tests {
     #[test]
     fn a_new_load_balancer_has_no_parts_whatever_is_asked_for() {
         let made = NewParts::default();
-        assert_eq!((made.words(), made.are_known()), (None, false));
+        assert_eq!((made.words(), made.there(WISH)), (None, None));
         made.begin();
         assert_eq!(made.words().as_deref(), Some("new:0"));
         assert_eq!([WISH, 0].map(|it| after(&made).there(it)), [Some(0); 2]);
-        assert!(after(&made).are_known());
     }
 
     #[test]
@@ -96,7 +94,7 @@ mod tests {
         assert_eq!(after(&parts).there(WISH), Some(7));
         assert_eq!(after(&parts).there(WISH ^ 0x1_0000), None, "something else is asked for");
         assert_eq!(after(&parts).words(), None, "a call that says nothing ends the count");
-        parts.go_on(WISH, PARTS + 1);
+        parts.go_on(WISH, PARTS as usize + 1);
         assert_eq!(parts.words(), None, "a memo has no room for it");
     }
 
@@ -124,9 +122,9 @@ mod tests {
     fn parts_are_known_to_the_first_call_alone() {
         let parts = NewParts::default();
         assert!(parts.read("new:7", false), "they are ours");
-        assert_eq!((parts.are_known(), parts.there(7)), (false, None));
+        assert_eq!(parts.there(7), None);
         for other in ["new:", "new:x", "new: 7", "announced:7", "acl-2:7"] {
-            assert!(!parts.read(other, true) && !parts.are_known(), "{other}");
+            assert!(!parts.read(other, true) && parts.there(7).is_none(), "{other}");
         }
     }
 }

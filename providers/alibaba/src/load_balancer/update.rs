@@ -21,7 +21,7 @@ pub(super) struct SlbUpdate<'a> {
     pub(super) desired: &'a DesiredSlb,
     pub(super) access: ServiceAccess<'a>,
     /// How many parts of a new load balancer are made, as long as they are counted.
-    pub(super) made: Cell<Option<u64>>,
+    pub(super) made: Cell<Option<usize>>,
 }
 
 impl SlbUpdate<'_> {
@@ -30,15 +30,11 @@ impl SlbUpdate<'_> {
         if !self.desired.listens {
             return self.write_groups_alone();
         }
-        let parts = &self.access.memo.parts;
-        if !parts.are_known() {
-            return self.write_difference(false);
-        }
-        let fingerprint = self.desired.fingerprint();
+        let (parts, fingerprint) = (&self.access.memo.parts, self.desired.fingerprint());
         // A list does not say what listens.
         let is_bare = self.balancer.is_bare || self.access.service.is_listed();
-        let there = parts.there(fingerprint).filter(|it| *it > 0 || is_bare);
-        self.made.set(there.and_then(|it| self.counted(it)));
+        let there = parts.there(fingerprint).filter(|it| if *it > 0 { self.can_count() } else { is_bare });
+        self.made.set(there.filter(|_| self.can_count()));
         let written = match there {
             Some(there @ 1..) => self.make_next(there),
             there => self.write_difference(there.is_some()),
