@@ -250,7 +250,7 @@ impl Backend for SlbCall<'_> {
         let sent = creation::send(self.service, &self.settings, &self.region, &self.vpc, &self.cluster_uid)?;
         let Creation::Begun(made) = sent else { return Ok(sent) };
         // It is there with the answer, and the next call is the first one that gives it parts.
-        self.memo.parts.begin();
+        self.memo.give_parts(0, 0);
         Ok(Creation::Made(made))
     }
 

@@ -19,6 +19,8 @@ pub(crate) const ID: &str = "lb-";
 /// The words before the time of an announcement, and before the time since when a list is looked for.
 const ANNOUNCED: &str = "announced";
 const SOUGHT: &str = "sought";
+/// The word before the number of parts of a new load balancer.
+const NEW: &str = "new";
 /// The word before the id of a list that no listener may use.
 const UNUSED: &str = "unused";
 /// The most characters of a list's id.
@@ -34,6 +36,8 @@ enum ListState {
     Made(String, u64),
     /// The list with this id is there, and no listener may use it.
     Unused(String),
+    /// None is needed so far: the load balancer is new, and has the parts that this number says.
+    Parts(u64),
 }
 
 /// The list that neither lists nor listeners may tell of.
@@ -51,15 +55,15 @@ impl AccessMemo {
     pub(super) fn split(service: &LoadBalancer, now: u64) -> (LoadBalancer, Self) {
         let own = Self::default();
         let split = service.memo.as_deref().and_then(|it| it.split_once(' ')).filter(|(id, _)| id.starts_with(ID));
-        let Some((id, words)) = split else { return (service.clone(), own) };
-        if !own.parts.read(words, service.is_memo_new()) {
-            match ListState::from_word(words) {
-                None => return (service.clone(), own),
-                Some(ListState::Announced(at)) if service.is_memo_new() => own.announced.set(Some(at)),
-                // An earlier call may have sent it, and when, nobody knows.
-                Some(ListState::Announced(_)) => own.seek(now),
-                known => _ = own.known.replace(known),
-            }
+        let Some((id, known)) = split.and_then(|(id, words)| Some((id, ListState::from_word(words)?))) else {
+            return (service.clone(), own);
+        };
+        match known {
+            ListState::Announced(at) if service.is_memo_new() => own.announced.set(Some(at)),
+            // An earlier call may have sent it, and when, nobody knows.
+            ListState::Announced(_) => own.seek(now),
+            ListState::Parts(number) => own.parts.0.set(Some(number).filter(|_| service.is_memo_new())),
+            known => _ = own.known.replace(Some(known)),
         }
         (LoadBalancer { memo: Some(id.to_owned()), ..service.clone() }, own)
     }
@@ -79,6 +83,11 @@ impl AccessMemo {
     /// Announces it once more: nothing was sent that the cloud has taken. `at` is when it was announced before.
     pub(super) fn announce_again(&self, at: u64, now: u64) {
         self.known.replace(Some(ListState::Announced(now.max(at.saturating_add(1)))));
+    }
+
+    /// Lets the next call know how many parts a new load balancer has, which were made for what has this fingerprint.
+    pub(super) fn give_parts(&self, fingerprint: u64, parts: usize) {
+        self.known.replace(Some(ListState::Parts(self.parts.next(fingerprint, parts))));
     }
 
     /// Looks for a list from now on that may have been made.
@@ -119,7 +128,7 @@ impl AccessMemo {
             Some(ListState::Made(id, since)) => (Some(id.clone()), !is_over(*since)),
             Some(ListState::Sought(since)) => (None, shown.is_empty() && !is_over(*since)),
             Some(ListState::Unused(id)) => (Some(id.clone()).filter(|it| !shown.contains(it)), true),
-            Some(ListState::Announced(_)) | None => (None, true),
+            Some(ListState::Announced(_) | ListState::Parts(_)) | None => (None, true),
         };
         self.known.replace(known.filter(|_| is_known));
         unshown
@@ -140,9 +149,8 @@ impl AccessMemo {
 
 impl MemoWords for AccessMemo {
     fn memo(&self, id: String) -> String {
-        let known = self.known.borrow().as_ref().map(ListState::word).or_else(|| self.parts.words());
-        match known {
-            Some(known) if id.starts_with(ID) => format!("{id} {known}"),
+        match self.known.borrow().as_ref() {
+            Some(known) if id.starts_with(ID) => format!("{id} {}", known.word()),
             _ => id,
         }
     }
@@ -165,6 +173,7 @@ impl ListState {
         Some(match kind {
             ANNOUNCED => Self::Announced(time),
             SOUGHT => Self::Sought(time),
+            NEW => Self::Parts(time),
             id if id.is_empty() || id.contains(' ') => return None,
             id => Self::Made(id.to_owned(), time),
         })
@@ -173,6 +182,7 @@ impl ListState {
     fn waits(&self) -> String {
         match self {
             Self::Announced(_) => "its list of access is about to be made".to_owned(),
+            Self::Parts(_) => String::new(),
             Self::Sought(_) => {
                 "its list of access may have been made, and may be listed late: it is looked for".to_owned()
             }
@@ -185,6 +195,7 @@ impl ListState {
         match self {
             Self::Announced(at) => format!("{ANNOUNCED}:{at}"),
             Self::Sought(since) => format!("{SOUGHT}:{since}"),
+            Self::Parts(number) => format!("{NEW}:{number}"),
             Self::Made(id, since) => format!("{id}:{since}"),
             Self::Unused(id) => format!("{UNUSED}:{id}"),
         }
@@ -229,6 +240,17 @@ mod tests {
             );
             assert_eq!(own.memo("lb-1".to_owned()), "lb-1");
         }
+    }
+
+    #[test]
+    fn parts_are_known_to_the_first_call_alone() {
+        let parts = known("lb-1 new:0", true);
+        assert_eq!((parts.parts.there(7), parts.waits(), memo(&parts)), (Some(0), None, "lb-1".to_owned()));
+        parts.give_parts(0xff_0000, 2);
+        assert_eq!(memo(&parts), "lb-1 new:16711682");
+        assert_eq!(known("lb-1 new:16711682", true).parts.there(0xff_0000), Some(2));
+        let again = known("lb-1 new:0", false);
+        assert_eq!((again.parts.there(7), again.waits(), memo(&again)), (None, None, "lb-1".to_owned()));
     }
 
     #[test]

@@ -8,10 +8,12 @@ use crate::api::AcsRefusal;
 use crate::api::server_groups::{self as groups, FIRST};
 
 impl SlbUpdate<'_> {
-    /// Whether a memo can say how many parts there are: each is made by one request, and no list of access or further domain stands beside them.
+    /// Whether a memo can say how many parts there are: each is made by one request, in the order of the ports, and no list of access or further
+    /// domain stands beside them.
     pub(super) fn can_count(&self) -> bool {
         let desired = self.desired;
-        desired.ranges.is_empty() && desired.domains.is_empty() && desired.count() <= FIRST
+        let is_plain = desired.ranges.is_empty() && desired.domains.is_empty() && desired.count() <= FIRST;
+        is_plain && desired.ports.iter().all(|it| it.forward.is_none())
     }
 
     /// Makes the part that comes behind so many, and no other one.
@@ -20,15 +22,13 @@ impl SlbUpdate<'_> {
     ///
     /// Those of the cloud, and that further parts have to wait.
     pub(super) fn make_next(&self, parts: usize) -> Result<(), AcsRefusal> {
-        let (groups, ports) = (self.desired.groups(), self.desired.in_order());
+        let (groups, ports) = (self.desired.groups(), &self.desired.ports);
         let behind = parts.wrapping_sub(groups.len());
         if let Some(group) = groups.get(parts) {
             self.make_group(group.name, &self.desired.servers(group))?;
         } else if let Some(port) = ports.get(behind / 2) {
             if behind % 2 == 1 {
                 self.start(port)?;
-            } else if port.forward.is_some() {
-                self.make_listener(port, &port.parameters, "")?;
             } else if let Some(group) =
                 self.group_of(&port.sends_to(), &groups::all(self.region, &self.balancer.id)?, &[])?
             {

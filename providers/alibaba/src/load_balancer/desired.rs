@@ -136,25 +136,11 @@ impl DesiredSlb {
         self.instances.len()
     }
 
-    /// The ports in the order of their listeners: one that sends clients to another one comes after that.
-    pub(super) fn in_order(&self) -> Vec<&DesiredSlbPort> {
-        let mut ports = Vec::new();
-        for forwards in [false, true] {
-            for port in &self.ports {
-                if port.forward.is_some() == forwards {
-                    ports.push(port);
-                }
-            }
-        }
-        ports
-    }
-
     /// A number that another wish for groups and listeners, or another release, hardly has.
     pub(super) fn fingerprint(&self) -> u64 {
         let mut hash = self.weight.into();
         mix(&mut hash, env!("CARGO_PKG_VERSION"));
         for port in &self.ports {
-            hash = hash.wrapping_add(port.forward.unwrap_or_default().into());
             for word in [&port.description, port.protocol.word(), &port.group] {
                 mix(&mut hash, word);
             }

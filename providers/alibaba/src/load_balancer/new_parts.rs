@@ -6,58 +6,33 @@
 
 use std::cell::Cell;
 
-/// The word before the number.
-const NEW: &str = "new:";
 /// The bits of a number that count parts.
 const PARTS: u64 = 0x3ff;
 /// Those that count refusals of the same part, so that each memo is another, and the lowest of them.
 const REFUSALS: u64 = 0xfc00;
 const REFUSAL: u64 = 0x400;
 
-/// The parts of a load balancer that is new.
+/// The number in the memo that this call is the first to have.
 #[derive(Debug, Default)]
-pub(super) struct NewParts {
-    /// The number in the memo that this call is the first to have.
-    known: Cell<Option<u64>>,
-    /// The number for the next call.
-    next: Cell<Option<u64>>,
-}
+pub(super) struct NewParts(pub(super) Cell<Option<u64>>);
 
 impl NewParts {
-    /// Whether these words of a memo are a number of parts. It is believed by the first call that has it.
-    pub(super) fn read(&self, words: &str, is_first: bool) -> bool {
-        let number = words.strip_prefix(NEW).and_then(|it| it.parse().ok());
-        self.known.set(number.filter(|_| is_first));
-        number.is_some()
-    }
-
-    /// The words for the next call.
-    pub(super) fn words(&self) -> Option<String> {
-        self.next.get().map(|it| format!("{NEW}{it}"))
-    }
-
-    /// The load balancer is made, without parts.
-    pub(super) fn begin(&self) {
-        self.next.set(Some(0));
-    }
-
     /// How many there are; `None` where nobody knows, and where they were made for what had another fingerprint.
     pub(super) fn there(&self, fingerprint: u64) -> Option<usize> {
-        let known = self.known.get()?;
+        let known = self.0.get()?;
         let parts = known & PARTS;
         let counts = parts == 0 || (known ^ fingerprint) & !(PARTS | REFUSALS) == 0;
         counts.then_some(parts as usize)
     }
 
-    /// Lets the next call go on behind so many parts, which were made for what has this fingerprint. More than a memo can count are read.
-    pub(super) fn go_on(&self, fingerprint: u64, parts: usize) {
-        let parts = parts as u64;
-        let next = fingerprint & !(PARTS | REFUSALS) | parts;
-        let next = match self.known.get() {
+    /// The number with which the next call goes on behind so many parts, which were made for what has this fingerprint. One that is too large for
+    /// its bits counts for none.
+    pub(super) fn next(&self, fingerprint: u64, parts: usize) -> u64 {
+        let next = fingerprint & !(PARTS | REFUSALS) | parts as u64;
+        match self.0.get() {
             Some(known) if (known ^ next) & !REFUSALS == 0 => known.wrapping_add(REFUSAL),
             _ => next,
-        };
-        self.next.set((parts <= PARTS).then_some(next));
+        }
     }
 }
 
@@ -67,64 +42,35 @@ mod tests {
 
     const WISH: u64 = 0xabcd_0123_4567_89ab;
 
-    fn read(words: &str) -> NewParts {
-        let parts = NewParts::default();
-        assert!(parts.read(words, true), "{words}");
-        parts
-    }
-
-    /// The parts as the call after this one reads them.
-    fn after(parts: &NewParts) -> NewParts {
-        read(&parts.words().unwrap())
+    fn known(number: u64) -> NewParts {
+        NewParts(Cell::new(Some(number)))
     }
 
     #[test]
     fn a_new_load_balancer_has_no_parts_whatever_is_asked_for() {
-        let made = NewParts::default();
-        assert_eq!((made.words(), made.there(WISH)), (None, None));
-        made.begin();
-        assert_eq!(made.words().as_deref(), Some("new:0"));
-        assert_eq!([WISH, 0].map(|it| after(&made).there(it)), [Some(0); 2]);
+        assert_eq!([WISH, 0].map(|it| known(0).there(it)), [Some(0); 2]);
+        assert_eq!(NewParts::default().there(WISH), None);
     }
 
     #[test]
     fn parts_count_for_what_they_were_made_for() {
-        let parts = read("new:0");
-        parts.go_on(WISH, 7);
-        assert_eq!(after(&parts).there(WISH), Some(7));
-        assert_eq!(after(&parts).there(WISH ^ 0x1_0000), None, "something else is asked for");
-        assert_eq!(after(&parts).words(), None, "a call that says nothing ends the count");
-        parts.go_on(WISH, PARTS as usize + 1);
-        assert_eq!(parts.words(), None, "a memo has no room for it");
+        let next = known(known(0).next(WISH, 7));
+        assert_eq!(next.there(WISH), Some(7));
+        assert_eq!(next.there(WISH ^ 0x1_0000), None, "something else is asked for");
     }
 
     #[test]
     fn a_refusal_of_the_same_part_is_another_memo() {
-        let mut parts = read("new:0");
-        let mut seen = vec!["new:0".to_owned()];
+        let (mut number, mut seen) = (0, vec![0]);
         for made in [0, 0, 0, 2, 2, 3] {
-            parts.go_on(WISH, made);
-            let words = parts.words().unwrap();
-            assert!(!seen.contains(&words), "{words} after {seen:?}");
-            seen.push(words);
-            parts = after(&parts);
-            assert_eq!(parts.there(WISH), Some(made));
+            number = known(number).next(WISH, made);
+            assert!(!seen.contains(&number), "{number} after {seen:?}");
+            seen.push(number);
+            assert_eq!(known(number).there(WISH), Some(made));
         }
-        for _ in 0..REFUSALS / REFUSAL {
-            parts.go_on(WISH, 3);
-            parts = after(&parts);
+        for _ in 0..=REFUSALS / REFUSAL {
+            number = known(number).next(WISH, 3);
         }
-        parts.go_on(WISH, 3);
-        assert_eq!(after(&parts).there(WISH), None, "after so many it is looked at");
-    }
-
-    #[test]
-    fn parts_are_known_to_the_first_call_alone() {
-        let parts = NewParts::default();
-        assert!(parts.read("new:7", false), "they are ours");
-        assert_eq!(parts.there(7), None);
-        for other in ["new:", "new:x", "new: 7", "announced:7", "acl-2:7"] {
-            assert!(!parts.read(other, true) && parts.there(7).is_none(), "{other}");
-        }
+        assert_eq!(known(number).there(WISH), None, "after so many it is looked at");
     }
 }

@@ -30,19 +30,19 @@ impl SlbUpdate<'_> {
         if !self.desired.listens {
             return self.write_groups_alone();
         }
-        let (parts, fingerprint) = (&self.access.memo.parts, self.desired.fingerprint());
+        let (memo, fingerprint) = (self.access.memo, self.desired.fingerprint());
+        let there = memo.parts.there(fingerprint);
         // A list does not say what listens.
-        let is_bare = self.balancer.is_bare || self.access.service.is_listed();
-        let there = parts.there(fingerprint).filter(|it| if *it > 0 { self.can_count() } else { is_bare });
-        self.made.set(there.filter(|_| self.can_count()));
-        let written = match there {
+        let is_new = there == Some(0) && (self.balancer.is_bare || self.access.service.is_listed());
+        self.made.set(there.filter(|it| (*it > 0 || is_new) && self.can_count()));
+        let written = match self.made.get() {
             Some(there @ 1..) => self.make_next(there),
-            there => self.write_difference(there.is_some()),
+            _ => self.write_difference(is_new),
         };
         if let (Err(refusal), Some(made)) = (&written, self.made.get())
             && refusal.is_early()
         {
-            parts.go_on(fingerprint, made);
+            memo.give_parts(fingerprint, made);
         }
         written
     }
@@ -90,8 +90,10 @@ impl SlbUpdate<'_> {
             used.insert(id.clone());
             ids.push((wanted, id));
         }
+        // A port that sends clients to another one comes after that.
+        let (last, first): (Vec<_>, Vec<_>) = self.desired.ports.iter().partition(|it| it.forward.is_some());
         let mut written = Ok(());
-        for port in self.desired.in_order() {
+        for port in first.into_iter().chain(last) {
             let sends_to = port.sends_to();
             let group = ids.iter().find(|(it, _)| *it == sends_to).map(|(_, id)| id.as_str()).unwrap_or_default();
             let live = live.iter().find(|it| is_at(it, port));
