@@ -4,12 +4,14 @@ mod access;
 pub(crate) mod annotations;
 mod announced;
 pub(crate) mod attributes;
+mod building;
 pub(crate) mod creation;
 pub(crate) mod desired;
 mod domains;
 mod listening;
 pub(crate) mod marks;
 mod names;
+mod new_parts;
 mod parts;
 pub(crate) mod reused;
 pub(crate) mod unserved;
@@ -21,6 +23,8 @@ pub(crate) use self::annotations::PREFIX;
 pub(crate) use self::annotations::TABLE;
 pub(crate) use self::announced::ID;
 pub(crate) use self::marks::{CLUSTER_UID, KEPT, SERVICE_UID};
+
+use std::cell::Cell;
 
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::backend::{Backend, Creation, Found, Pauses, Removal, Update};
@@ -113,7 +117,14 @@ impl<'a> SlbCall<'a> {
     }
 
     fn update_of<'u>(&'u self, live: &'u SlbBalancer, desired: &'u DesiredSlb) -> SlbUpdate<'u> {
-        SlbUpdate { region: &self.region, balancer: live, names: &self.names, desired, access: self.access() }
+        SlbUpdate {
+            region: &self.region,
+            balancer: live,
+            names: &self.names,
+            desired,
+            access: self.access(),
+            made: Cell::default(),
+        }
     }
 
     fn access(&self) -> ServiceAccess<'_> {
@@ -236,7 +247,11 @@ impl Backend for SlbCall<'_> {
     }
 
     fn create(&self, _listed: &[Found]) -> Result<Creation> {
-        creation::send(self.service, &self.settings, &self.region, &self.vpc, &self.cluster_uid)
+        let sent = creation::send(self.service, &self.settings, &self.region, &self.vpc, &self.cluster_uid)?;
+        let Creation::Begun(made) = sent else { return Ok(sent) };
+        // It is there with the answer, and the next call is the first one that gives it parts.
+        self.memo.give_parts(0, 0);
+        Ok(Creation::Made(made))
     }
 
     fn update(&self, live: &SlbBalancer) -> Result<Update> {

@@ -2,6 +2,7 @@
 
 use cloud_provider::{Error, ExternalTrafficPolicy, Protocol};
 use serde_json::json;
+use tests::clouds::alibaba::Options;
 use tests::vendor::{AlibabaCloud, Service, Vendor as _, port};
 
 use crate::life::{Life, slow};
@@ -39,6 +40,26 @@ async fn alibaba_014_a_classic_one_lives_by_single_changes() {
     assert_eq!(rig.writes_since(begun).into_iter().filter(|it| it.ends_with("200")).collect::<Vec<_>>(), done);
     assert_eq!(AlibabaCloud::built(rig.cloud.account()), []);
     rig.cloud.assert_valid();
+}
+
+#[tokio::test]
+async fn alibaba_014_new_classic_ones_take_few_calls() {
+    // A cloud that takes no second change while it carries out a first one refuses one, and is looked at before each of the others.
+    let few: [(Options, u16, usize, usize); 4] =
+        [(Options::instant(), 1, 6, 0), (Options::instant(), 3, 12, 0), (slow(), 1, 10, 1), (slow(), 3, 24, 1)];
+    for (options, ports, calls, refused) in few {
+        let rig = Rig::start(options).await;
+        let mut life = Life::new(&rig);
+        life.service.desired.ports = (80..80 + ports).map(|it| port(Protocol::Tcp, it)).collect();
+        life.settle().await;
+        let asked = rig.asked_since(0).into_iter().filter(|it| it.starts_with("slb/")).collect::<Vec<_>>();
+        let early = asked.iter().filter(|it| !it.ends_with("200")).count();
+        assert_eq!((asked.len(), early), (calls, refused), "{ports} ports: {asked:?}");
+        let built = AlibabaCloud::built(rig.cloud.account());
+        assert!(built[0].serves && built[0].ports.len() == usize::from(ports), "{built:?}");
+        assert_eq!(built[0].machines, [1, 2]);
+        rig.cloud.assert_valid();
+    }
 }
 
 /// Cases: alibaba 29

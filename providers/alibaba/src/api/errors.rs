@@ -41,6 +41,11 @@ impl AcsRefusal {
         is_busy(&self.code)
     }
 
+    /// Whether nothing was done, since the API carries out an earlier change.
+    pub(crate) fn is_early(&self) -> bool {
+        self.is_busy() && !self.is_about_one()
+    }
+
     /// Whether the API has refused this request alone, and may carry out others: it has answered, and neither throttles nor waits for the end of
     /// an earlier change. A change that has failed for now says nothing of others.
     pub(crate) fn is_about_one(&self) -> bool {

@@ -3,13 +3,15 @@
 //!
 //! `lb-1 announced:1700000000` is one whose list is made by the first call that has this memo and by no other, `lb-1 sought:1700000000` one
 //! whose list may have been made, and `lb-1 acl-2:1700000000` one whose list was made then: each until it is shown. `lb-1 unused:acl-2` is one
-//! whose list is there, and perhaps no listener that uses it: until one does, or the list is gone.
+//! whose list is there, and perhaps no listener that uses it: until one does, or the list is gone. Where there is nothing to say of a list, the
+//! parts of a new load balancer may stand there.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use aerostat_sdk::LoadBalancer;
 
+use super::new_parts::NewParts;
 use crate::remembered::MemoWords;
 
 /// The beginning of ids of Classic Load Balancers.
@@ -17,6 +19,8 @@ pub(crate) const ID: &str = "lb-";
 /// The words before the time of an announcement, and before the time since when a list is looked for.
 const ANNOUNCED: &str = "announced";
 const SOUGHT: &str = "sought";
+/// The word before the number of parts of a new load balancer.
+const NEW: &str = "new";
 /// The word before the id of a list that no listener may use.
 const UNUSED: &str = "unused";
 /// The most characters of a list's id.
@@ -32,6 +36,8 @@ enum ListState {
     Made(String, u64),
     /// The list with this id is there, and no listener may use it.
     Unused(String),
+    /// None is needed so far: the load balancer is new, and has the parts that this number says.
+    Parts(u64),
 }
 
 /// The list that neither lists nor listeners may tell of.
@@ -40,6 +46,8 @@ pub(super) struct AccessMemo {
     known: RefCell<Option<ListState>>,
     /// When it was announced, if this call is the first that has the announcement.
     announced: Cell<Option<u64>>,
+    /// The parts of a load balancer that is new.
+    pub(super) parts: NewParts,
 }
 
 impl AccessMemo {
@@ -54,6 +62,7 @@ impl AccessMemo {
             ListState::Announced(at) if service.is_memo_new() => own.announced.set(Some(at)),
             // An earlier call may have sent it, and when, nobody knows.
             ListState::Announced(_) => own.seek(now),
+            ListState::Parts(number) => own.parts.0.set(Some(number).filter(|_| service.is_memo_new())),
             known => _ = own.known.replace(Some(known)),
         }
         (LoadBalancer { memo: Some(id.to_owned()), ..service.clone() }, own)
@@ -74,6 +83,11 @@ impl AccessMemo {
     /// Announces it once more: nothing was sent that the cloud has taken. `at` is when it was announced before.
     pub(super) fn announce_again(&self, at: u64, now: u64) {
         self.known.replace(Some(ListState::Announced(now.max(at.saturating_add(1)))));
+    }
+
+    /// Lets the next call know how many parts a new load balancer has, which were made for what has this fingerprint.
+    pub(super) fn give_parts(&self, fingerprint: u64, parts: usize) {
+        self.known.replace(Some(ListState::Parts(self.parts.next(fingerprint, parts))));
     }
 
     /// Looks for a list from now on that may have been made.
@@ -114,7 +128,7 @@ impl AccessMemo {
             Some(ListState::Made(id, since)) => (Some(id.clone()), !is_over(*since)),
             Some(ListState::Sought(since)) => (None, shown.is_empty() && !is_over(*since)),
             Some(ListState::Unused(id)) => (Some(id.clone()).filter(|it| !shown.contains(it)), true),
-            Some(ListState::Announced(_)) | None => (None, true),
+            Some(ListState::Announced(_) | ListState::Parts(_)) | None => (None, true),
         };
         self.known.replace(known.filter(|_| is_known));
         unshown
@@ -159,6 +173,7 @@ impl ListState {
         Some(match kind {
             ANNOUNCED => Self::Announced(time),
             SOUGHT => Self::Sought(time),
+            NEW => Self::Parts(time),
             id if id.is_empty() || id.contains(' ') => return None,
             id => Self::Made(id.to_owned(), time),
         })
@@ -167,6 +182,7 @@ impl ListState {
     fn waits(&self) -> String {
         match self {
             Self::Announced(_) => "its list of access is about to be made".to_owned(),
+            Self::Parts(_) => String::new(),
             Self::Sought(_) => {
                 "its list of access may have been made, and may be listed late: it is looked for".to_owned()
             }
@@ -179,6 +195,7 @@ impl ListState {
         match self {
             Self::Announced(at) => format!("{ANNOUNCED}:{at}"),
             Self::Sought(since) => format!("{SOUGHT}:{since}"),
+            Self::Parts(number) => format!("{NEW}:{number}"),
             Self::Made(id, since) => format!("{id}:{since}"),
             Self::Unused(id) => format!("{UNUSED}:{id}"),
         }
@@ -223,6 +240,17 @@ mod tests {
             );
             assert_eq!(own.memo("lb-1".to_owned()), "lb-1");
         }
+    }
+
+    #[test]
+    fn parts_are_known_to_the_first_call_alone() {
+        let parts = known("lb-1 new:0", true);
+        assert_eq!((parts.parts.there(7), parts.waits(), memo(&parts)), (Some(0), None, "lb-1".to_owned()));
+        parts.give_parts(0xff_0000, 2);
+        assert_eq!(memo(&parts), "lb-1 new:16711682");
+        assert_eq!(known("lb-1 new:16711682", true).parts.there(0xff_0000), Some(2));
+        let again = known("lb-1 new:0", false);
+        assert_eq!((again.parts.there(7), again.waits(), memo(&again)), (None, None, "lb-1".to_owned()));
     }
 
     #[test]

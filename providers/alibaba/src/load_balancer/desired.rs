@@ -131,6 +131,30 @@ impl DesiredSlb {
         self.instances.iter().map(server).collect()
     }
 
+    /// How many instances take traffic.
+    pub(super) fn count(&self) -> usize {
+        self.instances.len()
+    }
+
+    /// A number that another wish for groups and listeners, or another release, hardly has.
+    pub(super) fn fingerprint(&self) -> u64 {
+        let mut hash = self.weight.into();
+        mix(&mut hash, env!("CARGO_PKG_VERSION"));
+        for port in &self.ports {
+            for word in [&port.description, port.protocol.word(), &port.group] {
+                mix(&mut hash, word);
+            }
+            for (name, value) in port.parameters.all() {
+                mix(&mut hash, name);
+                mix(&mut hash, value);
+            }
+        }
+        for id in &self.instances {
+            mix(&mut hash, id);
+        }
+        hash
+    }
+
     /// The groups, each once.
     pub(super) fn groups(&self) -> Vec<DesiredSlbGroup<'_>> {
         let mut groups: Vec<DesiredSlbGroup<'_>> = Vec::new();
@@ -157,6 +181,13 @@ impl DesiredSlbPort {
     /// Its group.
     pub(super) fn sends_to(&self) -> DesiredSlbGroup<'_> {
         DesiredSlbGroup { name: &self.group, node_port: self.node_port, given: self.given.as_deref() }
+    }
+}
+
+/// Adds a word and its end to a hash, as FNV-1a does.
+fn mix(hash: &mut u64, word: &str) {
+    for byte in word.bytes().chain([0]) {
+        *hash = (*hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
 }
 

@@ -200,7 +200,8 @@ impl ListenerParameters {
         (!is_same || !back.is_empty()).then(|| self.all().chain(back.iter().copied()).collect())
     }
 
-    fn all(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    /// All of them: names and values.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.0.iter().map(|(name, value)| (*name, value.as_str()))
     }
 }

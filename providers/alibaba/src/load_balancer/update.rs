@@ -1,5 +1,7 @@
 //! The writes that make a load balancer as a Service asks for it. What others made in it stays, but for a listener at a port of the Service.
 
+use std::cell::Cell;
+
 use aerostat_sdk::{SortedMap, SortedSet};
 
 use super::access::ServiceAccess;
@@ -18,22 +20,48 @@ pub(super) struct SlbUpdate<'a> {
     pub(super) names: &'a PartNames,
     pub(super) desired: &'a DesiredSlb,
     pub(super) access: ServiceAccess<'a>,
+    /// How many parts of a new load balancer are made, as long as they are counted.
+    pub(super) made: Cell<Option<usize>>,
 }
 
 impl SlbUpdate<'_> {
-    /// Writes what differs: listeners away, new groups with their first machines, listeners, the machines of groups, groups away. A write that
-    /// has to wait ends the call, as does one that is throttled or not answered, and what comes behind it is not read in vain. A listener that is
-    /// refused holds up no other, and no machine.
+    /// Writes what differs. What was made a moment ago is not read: its parts are made.
     pub(super) fn write(&self) -> Result<(), AcsRefusal> {
         if !self.desired.listens {
             return self.write_groups_alone();
         }
+        let (memo, fingerprint) = (self.access.memo, self.desired.fingerprint());
+        let there = memo.parts.there(fingerprint);
+        // A list does not say what listens.
+        let is_new = there == Some(0) && (self.balancer.is_bare || self.access.service.is_listed());
+        self.made.set(there.filter(|it| (*it > 0 || is_new) && self.can_count()));
+        let written = match self.made.get() {
+            Some(there @ 1..) => self.make_next(there),
+            _ => self.write_difference(is_new),
+        };
+        if let (Err(refusal), Some(made)) = (&written, self.made.get())
+            && refusal.is_early()
+        {
+            memo.give_parts(fingerprint, made);
+        }
+        written
+    }
+
+    /// One more part of a new load balancer is made.
+    fn count(&self) {
+        self.made.set(self.made.get().map(|it| it + 1));
+    }
+
+    /// Writes what differs, and of one without parts (`is_new`) all: listeners away, new groups with their first machines, listeners, the machines of
+    /// groups, groups away. A write that has to wait ends the call, as does one that is throttled or not answered, and what comes behind it is not
+    /// read in vain. A listener that is refused holds up no other, and no machine.
+    fn write_difference(&self, is_new: bool) -> Result<(), AcsRefusal> {
         // One that has served may have listeners that are not shown yet, or for a moment.
-        let mut live = match self.balancer.is_bare && self.access.service.current_ingress.is_empty() {
+        let mut live = match is_new || (self.balancer.is_bare && self.access.service.current_ingress.is_empty()) {
             true => Vec::new(),
             false => listeners::all(self.region, &self.balancer.id)?,
         };
-        let all = groups::all(self.region, &self.balancer.id)?;
+        let all = if is_new { Vec::new() } else { groups::all(self.region, &self.balancer.id)? };
         let mut used: SortedSet<String> = SortedSet::new();
         // Also by a listener that goes: its list of access stays behind.
         let is_limited = live.iter().any(|it| it.value("AclStatus").as_deref() == Some("on"));
@@ -78,7 +106,10 @@ impl SlbUpdate<'_> {
             let parameters = port.parameters.with_access(list.as_deref(), live, &lists);
             let listens = self.write_listener(port, &parameters, group, live);
             match listens.and_then(|()| self.write_domains(port, live.is_none())) {
-                Err(refusal) if refusal.is_about_one() => written = written.and(Err(refusal)),
+                Err(refusal) if refusal.is_about_one() => {
+                    self.made.set(None);
+                    written = written.and(Err(refusal));
+                }
                 listens => listens?,
             }
         }
@@ -142,6 +173,7 @@ impl SlbUpdate<'_> {
         let first = &servers[..servers.len().min(FIRST)];
         let id = groups::create(self.region, &self.balancer.id, name, first)?;
         self.change_servers(&id, "AddVServerGroupBackendServers", &servers[first.len()..])?;
+        self.count();
         Ok(id)
     }
 
@@ -187,32 +219,44 @@ impl SlbUpdate<'_> {
         group: &str,
         live: Option<&SlbListener>,
     ) -> Result<(), AcsRefusal> {
-        let at = (port.port, port.protocol);
-        let write = |action: &str, pairs: &[(&str, &str)]| {
-            listeners::write(self.region, &self.balancer.id, port.port, action, pairs)
-        };
         let Some(live) = live else {
-            let mut pairs = parameters.at_creation(port.protocol);
-            pairs.push(("Description", &*port.description));
-            let to = port.forward.map(|it| it.to_string());
-            match &to {
-                Some(to) => pairs.extend([("ListenerForward", "on"), ("ForwardPort", to.as_str())]),
-                None => pairs.push(("VServerGroupId", group)),
-            }
-            write(port.protocol.create(), &pairs)?;
-            return listeners::do_with(self.region, &self.balancer.id, at, "StartLoadBalancerListener");
+            self.make_listener(port, parameters, group)?;
+            return self.start(port);
         };
         let parameters = parameters.for_change(live, self.desired.is_local);
         let is_elsewhere = live.group != group || live.description != port.description;
         if port.forward.is_none() && (is_elsewhere || parameters.is_some()) {
             let mut pairs = parameters.unwrap_or_default();
             pairs.extend([("Description", &*port.description), ("VServerGroup", "on"), ("VServerGroupId", group)]);
-            write(port.protocol.set(), &pairs)?;
+            listeners::write(self.region, &self.balancer.id, port.port, port.protocol.set(), &pairs)?;
         }
-        match live.is_stopped {
-            true => listeners::do_with(self.region, &self.balancer.id, at, "StartLoadBalancerListener"),
-            false => Ok(()),
+        if live.is_stopped { self.start(port) } else { Ok(()) }
+    }
+
+    /// Makes the listener of a port, which is stopped then.
+    pub(super) fn make_listener(
+        &self,
+        port: &DesiredSlbPort,
+        parameters: &ListenerParameters,
+        group: &str,
+    ) -> Result<(), AcsRefusal> {
+        let mut pairs = parameters.at_creation(port.protocol);
+        pairs.push(("Description", &*port.description));
+        let to = port.forward.map(|it| it.to_string());
+        match &to {
+            Some(to) => pairs.extend([("ListenerForward", "on"), ("ForwardPort", to.as_str())]),
+            None => pairs.push(("VServerGroupId", group)),
         }
+        listeners::write(self.region, &self.balancer.id, port.port, port.protocol.create(), &pairs)?;
+        self.count();
+        Ok(())
+    }
+
+    pub(super) fn start(&self, port: &DesiredSlbPort) -> Result<(), AcsRefusal> {
+        let at = (port.port, port.protocol);
+        listeners::do_with(self.region, &self.balancer.id, at, "StartLoadBalancerListener")?;
+        self.count();
+        Ok(())
     }
 }
 

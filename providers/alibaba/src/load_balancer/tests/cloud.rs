@@ -24,6 +24,10 @@ pub(super) struct FakeSlb {
     pub(super) full: Vec<&'static str>,
     /// Actions that wait once for an earlier change.
     pub(super) busy_at: Vec<&'static str>,
+    /// Whether it takes no change while it carries out another one.
+    pub(super) is_slow: bool,
+    /// Whether it carries out one: until the test says otherwise.
+    pub(super) is_changing: bool,
     /// Actions that are refused.
     pub(super) refused_at: Vec<&'static str>,
     /// The code with which they are.
@@ -46,6 +50,8 @@ impl Default for FakeSlb {
             most_domains: 20,
             full: Vec::new(),
             busy_at: Vec::new(),
+            is_slow: false,
+            is_changing: false,
             refused_at: Vec::new(),
             refused_with: "InvalidParameter",
             hides_listeners: false,
@@ -342,6 +348,10 @@ impl FakeCloud for FakeSlb {
         if let Some(at) = self.busy_at.iter().position(|it| *it == action) {
             self.busy_at.remove(at);
             return refusal(400, "OperationBusy");
+        }
+        let is_early = self.is_slow && self.writes(request) && std::mem::replace(&mut self.is_changing, true);
+        if is_early {
+            return refusal(400, "ServiceIsConfiguring");
         }
         if self.refused_at.contains(&action) {
             return refusal(400, self.refused_with);
