@@ -176,7 +176,7 @@ mod tests {
     fn each_module_that_makes_disks_for_claims_is_shown() {
         let providers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../providers");
         let built = Path::new(guests::AWS).parent().unwrap();
-        let names = fs::read_dir(providers).unwrap().map(|it| it.unwrap()).filter(|it| it.path().is_dir());
+        let names = fs::read_dir(providers).unwrap().map(Result::unwrap).filter(|it| it.path().is_dir());
         let modules = names.map(|it| built.join(it.file_name()).with_extension("wasm"));
         let makers = modules.filter(|it| text_of(it).contains(INTERFACE));
         let makers: BTreeSet<_> = makers.map(|it| it.to_str().unwrap().to_owned()).collect();

@@ -129,8 +129,7 @@ impl World {
     /// Deletes a server as Nova does: its volumes are free again, also one that is on its way there.
     pub fn delete_server(&mut self, id: &str) {
         self.remove_server(id);
-        let is_its =
-            |it: &Value| text(it, "_server") == id || self.server_that_gets(text(it, "id")).is_some_and(|it| it == id);
+        let is_its = |it: &Value| text(it, "_server") == id || self.server_that_gets(text(it, "id")) == Some(id);
         for volume in self.ids(Kind::Volume, is_its) {
             self.free_volume(&volume);
         }
