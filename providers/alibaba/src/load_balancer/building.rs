@@ -4,8 +4,8 @@
 //! gets one a call.
 
 use super::update::SlbUpdate;
-use crate::api::AcsRefusal;
 use crate::api::server_groups::{self as groups, FIRST};
+use crate::api::{AcsRefusal, RefusedCall};
 
 impl SlbUpdate<'_> {
     /// Whether a memo can say how many parts there are: each is made by one request, in the order of the ports, and no list of access or further
@@ -40,7 +40,7 @@ impl SlbUpdate<'_> {
             return Ok(());
         }
         // So does a group that is not listed yet.
-        Err(AcsRefusal::waits(format!(
+        Err(RefusedCall::waits(format!(
             "{made} of its {all} parts are made: the cloud has to carry out the last change"
         )))
     }
