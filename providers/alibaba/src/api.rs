@@ -21,7 +21,7 @@ pub(crate) mod server_groups;
 pub(crate) mod vpcs;
 
 pub(crate) use self::codes::is_busy;
-pub(crate) use self::errors::AcsRefusal;
+pub(crate) use self::errors::{AcsRefusal, RefusedCall};
 pub(crate) use self::product::{AcsProduct, ECS, NLB, SLB, VPC, by_tokens};
 
 /// Items that a page is asked for, and ids in one request: the most that ECS takes.

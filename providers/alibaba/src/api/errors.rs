@@ -21,19 +21,22 @@ const WAITS: &str = "IncorrectStatus";
 /// The largest answer in which an error is looked for.
 const ERROR_BYTES: usize = 64 << 10;
 
-/// Why there is nothing of what was asked for.
+/// Why there is nothing of what was asked for. It stands in a box, so that a module has few bytes for each place that hands it on.
+pub(crate) type AcsRefusal = Box<RefusedCall>;
+
+/// The reason of a refusal.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct AcsRefusal {
+pub(crate) struct RefusedCall {
     /// The cloud's code; empty, if it has not answered.
     pub(crate) code: String,
     /// The error for the host.
     pub(crate) error: Error,
 }
 
-impl AcsRefusal {
+impl RefusedCall {
     /// As the API refuses what has to wait for something: nothing was sent.
-    pub(crate) fn waits(why: impl Display) -> Self {
-        Self { code: WAITS.to_owned(), error: Error::unavailable(why) }
+    pub(crate) fn waits(why: impl Display) -> AcsRefusal {
+        Box::new(Self { code: WAITS.to_owned(), error: Error::unavailable(why) })
     }
 
     /// Whether the same request goes through once an earlier change is over.
@@ -56,7 +59,7 @@ impl AcsRefusal {
 
 impl From<Error> for AcsRefusal {
     fn from(error: Error) -> Self {
-        Self { code: String::new(), error }
+        Box::new(RefusedCall { code: String::new(), error })
     }
 }
 
@@ -95,7 +98,7 @@ pub(super) fn refusal(asked: AskedAction<'_>, response: &Response) -> AcsRefusal
         Some(refused) => refused.error(&why).unwrap_or(Error::Unavailable(why)),
         None => Error::unavailable(format_args!("{why}, but not in the API's words: does baseUrl lead to it?")),
     };
-    AcsRefusal { code, error }
+    Box::new(RefusedCall { code, error })
 }
 
 /// The refusal that a successful answer is which cannot be read.
@@ -127,7 +130,7 @@ mod tests {
 
     #[test]
     fn refusals_of_our_own_are_waits() {
-        let refusal = AcsRefusal::waits("it is looked for");
+        let refusal = RefusedCall::waits("it is looked for");
         assert!(refusal.is_busy() && !refusal.is_about_one());
     }
 
@@ -141,7 +144,7 @@ mod tests {
             ("Throttling.User", Error::retry_after(REST, "x"), false),
             ("", Error::unavailable("no answer"), false),
         ] {
-            let refusal = AcsRefusal { code: code.to_owned(), error };
+            let refusal = RefusedCall { code: code.to_owned(), error };
             assert_eq!(refusal.is_about_one(), is_about_one, "{refusal:?}");
         }
     }

@@ -7,9 +7,9 @@ use aerostat_sdk::{LoadBalancer, clock};
 
 use super::announced::AccessMemo;
 use super::marks::{CLUSTER_UID, SERVICE_UID};
-use crate::api::AcsRefusal;
 use crate::api::access_lists::{self as lists, SlbAccessList};
 use crate::api::fields::without;
+use crate::api::{AcsRefusal, RefusedCall};
 
 /// The lists of one Service.
 pub(super) struct ServiceAccess<'a> {
@@ -69,7 +69,7 @@ impl ServiceAccess<'_> {
     /// Makes one, if its creation was announced and not sent before.
     fn make(&self) -> Result<String, AcsRefusal> {
         let now = clock::now();
-        let announced = self.memo.begin(now).map_err(AcsRefusal::waits)?;
+        let announced = self.memo.begin(now).map_err(RefusedCall::waits)?;
         let name = format!("k8s-{}", self.service.name);
         match lists::create(self.region, &name, &self.tags())? {
             Creation::Begun(found) | Creation::Made(found) => {
@@ -78,11 +78,11 @@ impl ServiceAccess<'_> {
             }
             Creation::Busy(why) => {
                 self.memo.announce_again(announced, now);
-                Err(AcsRefusal::waits(why))
+                Err(RefusedCall::waits(why))
             }
             Creation::Taken(why) | Creation::Unclear(why) => {
                 self.memo.seek(now);
-                Err(AcsRefusal::waits(why))
+                Err(RefusedCall::waits(why))
             }
         }
     }
@@ -130,6 +130,6 @@ impl ServiceAccess<'_> {
     }
 
     fn check(&self) -> Result<(), AcsRefusal> {
-        self.memo.waits().map_or(Ok(()), |why| Err(AcsRefusal::waits(why)))
+        self.memo.waits().map_or(Ok(()), |why| Err(RefusedCall::waits(why)))
     }
 }

@@ -3,17 +3,18 @@
 //! None of them is read that calls before have made, as the memo says. A cloud that has refused a change while it carried out another one
 //! gets one a call.
 
+use super::new_parts::MOST;
 use super::update::SlbUpdate;
-use crate::api::AcsRefusal;
 use crate::api::server_groups::{self as groups, FIRST};
+use crate::api::{AcsRefusal, RefusedCall};
 
 impl SlbUpdate<'_> {
-    /// Whether a memo can say how many parts there are: each is made by one request, in the order of the ports, and no list of access or further
-    /// domain stands beside them.
+    /// Whether a memo can say how many parts there are: they are not too many, each is made by one request, in the order of the ports, and no list
+    /// of access or further domain stands beside them.
     pub(super) fn can_count(&self) -> bool {
         let desired = self.desired;
         let is_plain = desired.ranges.is_empty() && desired.domains.is_empty() && desired.count() <= FIRST;
-        is_plain && desired.ports.iter().all(|it| it.forward.is_none())
+        is_plain && 3 * desired.ports.len() <= MOST && desired.ports.iter().all(|it| it.forward.is_none())
     }
 
     /// Makes the part that comes behind so many, and no other one.
@@ -40,7 +41,7 @@ impl SlbUpdate<'_> {
             return Ok(());
         }
         // So does a group that is not listed yet.
-        Err(AcsRefusal::waits(format!(
+        Err(RefusedCall::waits(format!(
             "{made} of its {all} parts are made: the cloud has to carry out the last change"
         )))
     }

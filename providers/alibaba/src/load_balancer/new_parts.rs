@@ -6,8 +6,10 @@
 
 use std::cell::Cell;
 
+/// The most parts that a memo counts.
+pub(super) const MOST: usize = 0x3ff;
 /// The bits of a number that count parts.
-const PARTS: u64 = 0x3ff;
+const PARTS: u64 = MOST as u64;
 /// Those that count refusals of the same part, so that each memo is another, and the lowest of them.
 const REFUSALS: u64 = 0xfc00;
 const REFUSAL: u64 = 0x400;
@@ -25,8 +27,7 @@ impl NewParts {
         counts.then_some(parts as usize)
     }
 
-    /// The number with which the next call goes on behind so many parts, which were made for what has this fingerprint. One that is too large for
-    /// its bits counts for none.
+    /// The number with which the next call goes on behind so many parts, at most [`MOST`], which were made for what has this fingerprint.
     pub(super) fn next(&self, fingerprint: u64, parts: usize) -> u64 {
         let next = fingerprint & !(PARTS | REFUSALS) | parts as u64;
         match self.0.get() {
