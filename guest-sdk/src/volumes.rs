@@ -221,7 +221,7 @@ impl VolumeDescription {
         self
     }
 
-    /// A namespace in which the vendor's manifests put its own controller, where that is not `kube-system`: the host notices one that still runs.
+    /// A namespace in which the vendor's manifests put its own controller, where that is not `kube-system`: by its Leases there the host sees one that still runs.
     #[must_use]
     pub fn vendor_namespace(mut self, namespace: &str) -> Self {
         self.extra.push((VENDOR_NAMESPACE.to_owned(), namespace.to_owned()));

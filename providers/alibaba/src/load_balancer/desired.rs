@@ -136,7 +136,7 @@ impl DesiredSlb {
         self.instances.len()
     }
 
-    /// A number that another wish for groups and listeners, or another release, hardly has.
+    /// A number that other desired groups and listeners, or another release, hardly have.
     pub(super) fn fingerprint(&self) -> u64 {
         let mut hash = self.weight.into();
         mix(&mut hash, env!("CARGO_PKG_VERSION"));

@@ -41,7 +41,7 @@ impl NewParts {
 mod tests {
     use super::*;
 
-    const WISH: u64 = 0xabcd_0123_4567_89ab;
+    const ASKED: u64 = 0xabcd_0123_4567_89ab;
 
     fn known(number: u64) -> NewParts {
         NewParts(Cell::new(Some(number)))
@@ -49,29 +49,29 @@ mod tests {
 
     #[test]
     fn a_new_load_balancer_has_no_parts_whatever_is_asked_for() {
-        assert_eq!([WISH, 0].map(|it| known(0).there(it)), [Some(0); 2]);
-        assert_eq!(NewParts::default().there(WISH), None);
+        assert_eq!([ASKED, 0].map(|it| known(0).there(it)), [Some(0); 2]);
+        assert_eq!(NewParts::default().there(ASKED), None);
     }
 
     #[test]
     fn parts_count_for_what_they_were_made_for() {
-        let next = known(known(0).next(WISH, 7));
-        assert_eq!(next.there(WISH), Some(7));
-        assert_eq!(next.there(WISH ^ 0x1_0000), None, "something else is asked for");
+        let next = known(known(0).next(ASKED, 7));
+        assert_eq!(next.there(ASKED), Some(7));
+        assert_eq!(next.there(ASKED ^ 0x1_0000), None, "something else is asked for");
     }
 
     #[test]
     fn a_refusal_of_the_same_part_is_another_memo() {
         let (mut number, mut seen) = (0, vec![0]);
         for made in [0, 0, 0, 2, 2, 3] {
-            number = known(number).next(WISH, made);
+            number = known(number).next(ASKED, made);
             assert!(!seen.contains(&number), "{number} after {seen:?}");
             seen.push(number);
-            assert_eq!(known(number).there(WISH), Some(made));
+            assert_eq!(known(number).there(ASKED), Some(made));
         }
         for _ in 0..=REFUSALS / REFUSAL {
-            number = known(number).next(WISH, 3);
+            number = known(number).next(ASKED, 3);
         }
-        assert_eq!(known(number).there(WISH), None, "after so many it is looked at");
+        assert_eq!(known(number).there(ASKED), None, "after so many it is looked at");
     }
 }

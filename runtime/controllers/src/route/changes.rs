@@ -276,8 +276,8 @@ mod tests {
         let taint = json!([{ "key": "node.cloudprovider.kubernetes.io/uninitialized", "effect": "NoSchedule" }]);
         let named = |name: String| node(|it| it["metadata"] = json!({ "name": name, "uid": name }));
         let joining = |name: String| {
-            node(|it| {
-                (it["metadata"], it["spec"]["taints"]) = (json!({ "name": name, "uid": name }), taint.clone());
+            node(|node| {
+                (node["metadata"], node["spec"]["taints"]) = (json!({ "name": name, "uid": name }), taint.clone());
             })
         };
         let mut first_pass = async |count: usize| {

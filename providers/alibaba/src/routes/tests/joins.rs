@@ -17,7 +17,7 @@ fn network(machines: usize) -> Network {
 
 /// The pauses of changes that wait, in milliseconds, each once.
 fn pauses(outcomes: &[Result<RouteOutcome>]) -> Vec<u32> {
-    let pause = |it: &Result<RouteOutcome>| match it {
+    let pause = |outcome: &Result<RouteOutcome>| match outcome {
         Ok(RouteOutcome::Pending(pause)) => pause.milliseconds,
         other => panic!("{other:?}"),
     };
@@ -85,7 +85,7 @@ fn changes_come_back_soon_while_interfaces_check() {
     for _ in 0..3 {
         let outcomes = network.apply(&waiting);
         rests.push(pauses(&outcomes));
-        let reason = |it: Result<RouteOutcome>| match it {
+        let reason = |outcome: Result<RouteOutcome>| match outcome {
             Ok(RouteOutcome::Pending(pause)) => pause.reason,
             other => panic!("{other:?}"),
         };

@@ -28,7 +28,13 @@ pub(crate) async fn measure() -> Result<()> {
         changes::NODES
     ));
     let step = ground.make(vec![services::with_ports(0, 2)], 1).await?;
-    show(&mut table, "one is made, of two ports", &step, "2 + 1", "1 + 1, and one read for each look while the cloud builds it");
+    show(
+        &mut table,
+        "one is made, of two ports",
+        &step,
+        "2 + 1",
+        "1 + 1, and one read for each look while the cloud builds it",
+    );
 
     let step = patched(&ground, json!({ "metadata": { "annotations": { "nobody.example/s": "1" } } })).await?;
     show(&mut table, "an annotation of nobody's", &step, "6 + 0", "none");
