@@ -296,5 +296,8 @@ credentials:
       {{- end }}
       {{ if ne $alibaba.source "instanceRole" }}# {{ end }}instanceMetadata: {}
       {{ if ne $alibaba.source "accessKey" }}# {{ end }}accessKey: { idFile: /etc/aerostat/access-key-id, secretFile: /etc/aerostat/access-key-secret }
+    # A group takes forty machines a request, and one that comes too early counts as well: a Service of a thousand nodes is fifty of them.
+    # Whole load balancers are made and deleted no more often than everywhere.
+    limits: { updatesPerChange: 30 }
 # clusterNetworks: { pods: [192.0.2.0/24], nodes: [] }   where pods have public addresses: what providers never reach
 {{- end }}

@@ -270,7 +270,7 @@ impl Backend for SlbCall<'_> {
         let written = attributes.and_then(|()| self.update_of(live, &desired).write());
         match written {
             Ok(()) => {}
-            Err(refusal) if refusal.is_busy() => return Ok(Update::Busy(refusal.error.to_string())),
+            Err(refusal) if refusal.is_busy() => return Ok(Update::Busy(refusal.error.why().to_owned())),
             Err(refusal) => return Err(refusal.error),
         }
         let elastic = if desired.is_elastic { vpcs::elastic_address(&self.region, &live.id)? } else { None };
@@ -305,7 +305,7 @@ impl Backend for SlbCall<'_> {
         };
         match self.update_of(live, &desired).follow_nodes() {
             Ok(()) => Ok(Change::Done(())),
-            Err(refusal) if refusal.is_busy() => Ok(Change::Busy(refusal.error.to_string())),
+            Err(refusal) if refusal.is_busy() => Ok(Change::Busy(refusal.error.why().to_owned())),
             Err(refusal) => Err(refusal.error),
         }
     }
@@ -331,7 +331,7 @@ impl Backend for SlbCall<'_> {
         };
         match removed {
             Ok(()) => Ok(Removal::Gone),
-            Err(refusal) if refusal.is_busy() => Ok(Removal::Busy(refusal.error.to_string())),
+            Err(refusal) if refusal.is_busy() => Ok(Removal::Busy(refusal.error.why().to_owned())),
             Err(refusal) => Err(refusal.error),
         }
     }
@@ -340,7 +340,7 @@ impl Backend for SlbCall<'_> {
         let Some(live) = balancers::find(&self.region, id)? else { return Ok(Change::Done(())) };
         match self.mark_kept(&live) {
             Ok(()) => Ok(Change::Done(())),
-            Err(refusal) if refusal.is_busy() => Ok(Change::Busy(refusal.error.to_string())),
+            Err(refusal) if refusal.is_busy() => Ok(Change::Busy(refusal.error.why().to_owned())),
             Err(refusal) => Err(refusal.error),
         }
     }

@@ -90,8 +90,10 @@ impl AcsProduct {
         match self.read(action, &response) {
             Ok(made) => Ok(found(&made)
                 .map_or_else(|| Creation::Unclear(format!("{action}: an answer without an id")), Creation::Begun)),
-            Err(refusal) if is_made || gave_up(response.status()) => Ok(Creation::Unclear(refusal.error.to_string())),
-            Err(refusal) if refusal.is_busy() => Ok(Creation::Busy(refusal.error.to_string())),
+            Err(refusal) if is_made || gave_up(response.status()) => {
+                Ok(Creation::Unclear(refusal.error.why().to_owned()))
+            }
+            Err(refusal) if refusal.is_busy() => Ok(Creation::Busy(refusal.error.why().to_owned())),
             Err(refusal) => Err(refusal),
         }
     }

@@ -14,7 +14,7 @@ pub(super) enum NlbStop {
 
 impl From<AcsRefusal> for NlbStop {
     fn from(refusal: AcsRefusal) -> Self {
-        if refusal.is_busy() { Self::Waits(refusal.error.to_string()) } else { Self::Refused(refusal.error) }
+        if refusal.is_busy() { Self::Waits(refusal.error.why().to_owned()) } else { Self::Refused(refusal.error) }
     }
 }
 

@@ -41,6 +41,8 @@ pub(crate) async fn join() -> Result<()> {
     let flags = ["--cluster-cidr=10.240.0.0/12"];
     let running = aerostat(Flags::Default).start_with(&control_plane, &cloud, &flags).await?;
     Leadership::of(&control_plane).await?.wait_for_another(None).await?;
+    quiet(&cloud, PAUSE, PATIENCE).await?;
+    let at_start = AskedOfAlibaba::of(&between(&cloud, SystemTime::UNIX_EPOCH, SystemTime::now()));
     let (since, start) = (SystemTime::now(), Instant::now());
     let is_ready = |it: &Node| !kubelet::is_uninitialized(it) && is_routed(it);
     let create = objects::create(&control_plane, (0..NODES).map(node).collect(), Api::all);
@@ -57,6 +59,7 @@ pub(crate) async fn join() -> Result<()> {
         "{NODES} nodes join at Alibaba Cloud and get routes; the vendor's: 120 nodes and a restart"
     ));
     row(&mut table, "reads + writes", AskedOfAlibaba::of(&requests).text(), "81 + 128", "18 reads or less");
+    row(&mut table, "  before, at the start of the process", at_start.text(), "", "");
     let of = |action: &str| done(&requests, action).to_string();
     row(&mut table, "  CreateRouteEntries", of("/CreateRouteEntries"), "8", "20");
     let interfaces = of("/ModifyNetworkInterfaceAttribute");
