@@ -171,7 +171,7 @@ async fn leases_that_may_not_be_read_are_told_and_waited_for() {
     let cluster = cluster().await;
     let cloud = disks(&cluster).await;
     let options = volume_attacher::Options { vendor_period: Duration::from_millis(200), ..attacher() };
-    let rig = Rig::start(&cluster, &cloud, options);
+    let _rig = Rig::start(&cluster, &cloud, options);
     let message = told(&cluster, "VendorLeasesForbidden").await.message.unwrap();
     for part in ["gce-pd-csi-driver/external-attacher-leader-pd-csi-storage-gke-io", "Next step: apply the rules"] {
         assert!(message.contains(part), "{message}");
@@ -182,9 +182,11 @@ async fn leases_that_may_not_be_read_are_told_and_waited_for() {
     create(&cluster, &volume("pv-1", DISKS)).await.unwrap();
     let spec = json!({ "attacher": DISKS, "nodeName": "n1", "source": { "persistentVolumeName": "pv-1" } });
     made(attachments(&cluster), json!({ "metadata": { "name": "of-a-disk" }, "spec": spec })).await;
-    put_back(&rig, 0.0).await;
+    // Ten looks later.
+    let asked = || cloud.script.attach_volume.asked();
+    let begun = wait::within(LOOKS, async || (asked() > 0).then_some(())).await;
     let untouched = seen(&cluster, "pv-1", |_| true).await;
-    assert_eq!((untouched.finalizers(), cloud.script.attach_volume.asked()), (&[][..], 0));
+    assert_eq!((begun, untouched.finalizers()), (None, &[][..]), "nothing begins");
     may_attach_disks(&cluster).await;
     seen(&cluster, "pv-1", is_attached).await;
 }
