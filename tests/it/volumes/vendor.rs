@@ -170,6 +170,9 @@ async fn a_lease_in_the_vendors_own_namespace_stops_writes_too() {
 async fn leases_that_may_not_be_read_are_told_and_waited_for() {
     let cluster = cluster().await;
     let cloud = disks(&cluster).await;
+    let mut left = held();
+    left["renewTime"] = json!("2026-01-01T00:00:00.000000Z");
+    made(leases(&cluster, OF_DISKS), json!({ "metadata": { "name": LEASE_OF_DISKS }, "spec": left })).await;
     let options = volume_attacher::Options { vendor_period: Duration::from_millis(200), ..attacher() };
     let _rig = Rig::start(&cluster, &cloud, options);
     let message = told(&cluster, "VendorLeasesForbidden").await.message.unwrap();
