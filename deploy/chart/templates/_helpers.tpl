@@ -150,7 +150,8 @@ the vendor's controller is in another namespace than kube-system. */ -}}
 {{- define "aerostat.presets" -}}
 {{- $volumes := list "volume-provisioner" "volume-attacher" "volume-expander" }}
 {{- $all := dict
-  "alibaba" (dict "name" "alicloud" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
+  "alibaba" (dict "name" "alicloud" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict
+    "flags" (list "--node-status-update-frequency=30m" "--load-balancer-resync-period=15m"))
   "aws" (dict "name" "aws" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "aws-ebs" (dict "name" "aws-ebs" "beside" "aws" "controllers" $volumes "settings" dict)
   "azure" (dict "name" "azure" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)

@@ -1,10 +1,13 @@
 //! The list of all that was made for Services of this cluster, by its tag: load balancers of both kinds, groups of machines and security
 //! groups. Load balancers that were taken over are asked about one by one.
 
+use aerostat_sdk::json::revision;
+use aerostat_sdk::sorted::sort;
 use aerostat_sdk::{
     Error, Ingress, InventoryDescription, InventoryItem, InventoryPage, InventoryState, LoadBalancerInventory,
     MarkedOwner, Proof, Result, cluster,
 };
+use serde_json::json;
 
 use crate::api::load_balancers::{self as classic, PAGE};
 use crate::api::{network_groups, network_load_balancers as network, security_groups};
@@ -66,6 +69,13 @@ fn position(cursor: Option<&str>) -> Result<(usize, Option<&str>)> {
     found.ok_or_else(|| Error::invalid(format_args!("cursor {cursor:?} is not one of the list of load balancers")))
 }
 
+/// The same in an order of its own: the API promises none.
+fn in_order<T: Clone + Ord>(shown: &[T]) -> Vec<T> {
+    let mut all = shown.to_vec();
+    sort(&mut all);
+    all
+}
+
 /// The view of one cluster on what has its tag.
 struct AliView {
     region: String,
@@ -105,7 +115,17 @@ impl AliView {
                 item.state = InventoryState::Failed("the cloud has locked it".to_owned());
             }
             item.ingress = if live.address.is_empty() { Vec::new() } else { vec![Ingress::ip(&live.address)] };
-            Some(item)
+            let shown = [
+                &live.name,
+                &live.address,
+                &live.address_type,
+                &live.status,
+                &live.internet_charge,
+                &live.spec,
+                &live.delete_protection,
+                &live.modification_protection,
+            ];
+            Some(item.outline(revision(&json!([shown, live.bandwidth, in_order(&live.tags)]))))
         });
         Ok((items.collect(), (!is_last).then(|| (number + 1).to_string())))
     }
@@ -121,7 +141,21 @@ impl AliView {
                 _ => InventoryState::Ready,
             };
             item.ingress = if live.dns_name.is_empty() { Vec::new() } else { vec![Ingress::hostname(&live.dns_name)] };
-            Some(item)
+            let shown = [
+                &live.name,
+                &live.dns_name,
+                &live.address_type,
+                &live.ip_version,
+                &live.ipv6_address_type,
+                &live.package,
+                &live.status,
+                &live.modification_protection,
+            ];
+            let zone = |it: &network::NlbZone| json!([it.zone, it.switch, it.address, it.elastic]);
+            let zones: Vec<_> = in_order(&live.zones).iter().map(zone).collect();
+            let groups = in_order(&live.security_groups);
+            let words = [live.is_delete_protected, live.is_cross_zone];
+            Some(item.outline(revision(&json!([shown, words, zones, groups, in_order(&live.tags)]))))
         });
         Ok((items.collect(), next))
     }
@@ -143,7 +177,7 @@ impl AliView {
 #[cfg(test)]
 mod tests {
     use aerostat_sdk::testing::answer;
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::tests::{action, published, settings};
@@ -176,7 +210,8 @@ mod tests {
         let found: Vec<_> = page.items.iter().map(|it| (it.memo.as_deref(), it.owner.uid.as_deref())).collect();
         assert_eq!(found, [(Some("lb-1"), Some("u1")), (Some("lb-3"), Some("u1"))]);
         assert!(page.items.iter().all(|it| it.proof == Proof::Unique));
-        assert_eq!([0, 1].map(|it| page.items[it].extra.len()), [0, 1], "the one that is kept is no orphan");
+        let words = |at: usize| page.items[at].extra.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>();
+        assert_eq!([0, 1].map(words), [vec!["outline"], vec!["kept", "outline"]], "the one that is kept is no orphan");
         let cursors: Vec<_> = ["classic:2", "classic:3"]
             .iter()
             .map(|it| host.run(|| <Alibaba as LoadBalancerInventory>::list(Some(it), 100)).unwrap().next)

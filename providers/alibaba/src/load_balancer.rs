@@ -222,6 +222,11 @@ impl Backend for SlbCall<'_> {
         let found = if id.starts_with(ID) { balancers::find(&self.region, id)? } else { None };
         if found.is_none() && self.is_wanted {
             reused::check_there(self.service, id)?;
+            if self.memo.is_new() {
+                return Err(Error::unavailable(format_args!(
+                    "load balancer {id} is made, and the cloud does not show it yet"
+                )));
+            }
         }
         Ok(found)
     }

@@ -246,7 +246,8 @@ impl VolumeVendor {
         }
     }
 
-    /// A Lease could not be read: what is known of them all stays.
+    /// A Lease could not be read: what is known of them all stays, but where it may not be read at all. Then nobody knows by Leases whether the
+    /// vendor's controller runs.
     fn not_looked(&self, lease: &str, error: &object::Error, is_warned: &mut bool) -> Duration {
         let text = chain(error);
         if !error.is_refusal() {
@@ -257,6 +258,8 @@ impl VolumeVendor {
             "the Lease {lease}, by which the vendor's controller of volumes is noticed, may not be read ({text}), and nothing about volumes begins \
              before it is. Next step: apply the rules of deploy/volumes, or upgrade the release of the chart, which has those of this provider"
         );
+        self.evidence.lock().by_leases = None;
+        self.judge();
         self.events.warn_once("", &events::cluster(), UNREAD, &message);
         if !std::mem::replace(is_warned, true) {
             warn!("{message}");

@@ -8,9 +8,10 @@ use controllers::{volume_attacher, volume_provisioner};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Event, Namespace};
+use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
 use k8s_openapi::api::storage::v1::CSINode;
 use kube::ResourceExt as _;
-use kube::api::{Api, ListParams, Patch, PatchParams};
+use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use serde_json::json;
 use tests::control_plane::{Cluster, apply};
 use tests::rig::Rig;
@@ -108,6 +109,19 @@ async fn may_attach_disks(cluster: &Cluster) {
     apply(&cluster.admin, &roles).await.unwrap();
 }
 
+/// Takes the rule from aerostat's roles by which it reads the Lease of the vendor's attacher.
+async fn forbid_leases_of_disks(cluster: &Cluster) {
+    let roles: Api<ClusterRole> = Api::all(cluster.admin.clone());
+    let is_it = |rule: &PolicyRule| rule.resource_names.iter().flatten().any(|it| it == LEASE_OF_DISKS);
+    for mut role in roles.list(&ListParams::default()).await.unwrap().items {
+        let rules = role.rules.get_or_insert_default();
+        if rules.iter().any(is_it) {
+            rules.retain(|it| !is_it(it));
+            roles.replace(&role.name_any(), &PostParams::default(), &role).await.unwrap();
+        }
+    }
+}
+
 /// Waits until one more key was looked at and put back than so many before.
 async fn put_back(rig: &Rig, before: f64) {
     wait::until("it waits", async || (rig.tries() > before).then_some(())).await;
@@ -192,6 +206,17 @@ async fn leases_that_may_not_be_read_are_told_and_waited_for() {
     assert_eq!((begun, untouched.finalizers()), (None, &[][..]), "nothing begins");
     may_attach_disks(&cluster).await;
     seen(&cluster, "pv-1", is_attached).await;
+    // An old role comes back, with another module say: what was read before proves nothing any more.
+    forbid_leases_of_disks(&cluster).await;
+    assert_eq!(wait::within(LOOKS, async || None::<()>).await, None);
+    create(&cluster, &volume("pv-2", DISKS)).await.unwrap();
+    let spec = json!({ "attacher": DISKS, "nodeName": "n1", "source": { "persistentVolumeName": "pv-2" } });
+    made(attachments(&cluster), json!({ "metadata": { "name": "of-another" }, "spec": spec })).await;
+    let before = asked();
+    let begun = wait::within(LOOKS, async || (asked() > before).then_some(())).await;
+    assert_eq!(begun, None, "nothing begins");
+    may_attach_disks(&cluster).await;
+    seen(&cluster, "pv-2", is_attached).await;
 }
 
 /// The Lease of a vendor's controller stays when that has gone.

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use aerostat_sdk::Error;
+use aerostat_sdk::backend::gave_up;
 use aerostat_sdk::http::{self, Refused, Response};
 use serde_json::Value;
 
@@ -31,12 +32,14 @@ pub(crate) struct RefusedCall {
     pub(crate) code: String,
     /// The error for the host.
     pub(crate) error: Error,
+    /// The status of the answer; 0, if there is none.
+    pub(crate) status: u16,
 }
 
 impl RefusedCall {
     /// As the API refuses what has to wait for something: nothing was sent.
     pub(crate) fn waits(why: impl Display) -> AcsRefusal {
-        Box::new(Self { code: WAITS.to_owned(), error: Error::unavailable(why) })
+        Box::new(Self { code: WAITS.to_owned(), error: Error::unavailable(why), status: 0 })
     }
 
     /// Whether the same request goes through once an earlier change is over.
@@ -46,7 +49,7 @@ impl RefusedCall {
 
     /// Whether nothing was done, since the API carries out an earlier change.
     pub(crate) fn is_early(&self) -> bool {
-        self.is_busy() && !self.is_about_one()
+        self.is_busy() && !self.is_about_one() && !gave_up(self.status)
     }
 
     /// Whether the API has refused this request alone, and may carry out others: it has answered, and neither throttles nor waits for the end of
@@ -59,7 +62,7 @@ impl RefusedCall {
 
 impl From<Error> for AcsRefusal {
     fn from(error: Error) -> Self {
-        Box::new(RefusedCall { code: String::new(), error })
+        Box::new(RefusedCall { code: String::new(), error, status: 0 })
     }
 }
 
@@ -98,7 +101,7 @@ pub(super) fn refusal(asked: AskedAction<'_>, response: &Response) -> AcsRefusal
         Some(refused) => refused.error(&why).unwrap_or(Error::Unavailable(why)),
         None => Error::unavailable(format_args!("{why}, but not in the API's words: does baseUrl lead to it?")),
     };
-    Box::new(RefusedCall { code, error })
+    Box::new(RefusedCall { code, error, status })
 }
 
 /// The refusal that a successful answer is which cannot be read.
@@ -144,7 +147,7 @@ mod tests {
             ("Throttling.User", Error::retry_after(REST, "x"), false),
             ("", Error::unavailable("no answer"), false),
         ] {
-            let refusal = RefusedCall { code: code.to_owned(), error };
+            let refusal = RefusedCall { code: code.to_owned(), error, status: 400 };
             assert_eq!(refusal.is_about_one(), is_about_one, "{refusal:?}");
         }
     }

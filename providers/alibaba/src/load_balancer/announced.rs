@@ -85,6 +85,11 @@ impl AccessMemo {
         self.known.replace(Some(ListState::Announced(now.max(at.saturating_add(1)))));
     }
 
+    /// Whether the call before has made the load balancer, or a part of it.
+    pub(super) fn is_new(&self) -> bool {
+        self.parts.0.get().is_some()
+    }
+
     /// Lets the next call know how many parts a new load balancer has, which were made for what has this fingerprint.
     pub(super) fn give_parts(&self, fingerprint: u64, parts: usize) {
         self.known.replace(Some(ListState::Parts(self.parts.next(fingerprint, parts))));

@@ -10,7 +10,7 @@ use std::cell::Cell;
 pub(super) const MOST: usize = 0x3ff;
 /// The bits of a number that count parts.
 const PARTS: u64 = MOST as u64;
-/// Those that count refusals of the same part, so that each memo is another, and the lowest of them.
+/// The bits that count refusals of the same part, so that each memo is another, and the lowest of them.
 const REFUSALS: u64 = 0xfc00;
 const REFUSAL: u64 = 0x400;
 

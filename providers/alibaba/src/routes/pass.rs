@@ -41,11 +41,11 @@ pub(super) struct TablePass {
 /// The look at a table with which a call begins.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum TableLook {
-    /// It is read first.
+    /// The table is read first.
     First,
-    /// It is not: what is done is known from earlier calls, and entries of which nothing is known wait.
+    /// The table is not read: what is done is known from earlier calls, and entries of which nothing is known wait.
     Spared,
-    /// It is not, and entries of which nothing is known are sent like those that wait for their turn.
+    /// The table is not read, and entries of which nothing is known are sent like those that wait for their turn.
     Unknowing,
 }
 

@@ -25,6 +25,12 @@ struct CreatedBalancer {
     at: Instant,
 }
 
+impl CreatedBalancer {
+    fn is_old(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.at) >= REMEMBERED
+    }
+}
+
 /// A short name for all that a guest is asked for a Service, but for its memo. The order of the fields counts, and so it is compared within a
 /// process alone.
 pub(super) fn digest(asked: &mut wit::LoadBalancer) -> Digest {
@@ -36,10 +42,10 @@ pub(super) fn digest(asked: &mut wit::LoadBalancer) -> Digest {
 
 impl CreatedBalancers {
     /// Whether a Service's load balancer was created for this question, and is not ready yet. It is forgotten if it was not.
-    pub(super) fn is_as_created(&self, uid: &str, asked: &mut wit::LoadBalancer) -> bool {
+    pub(super) fn is_as_created(&self, uid: &str, asked: &mut wit::LoadBalancer, now: Instant) -> bool {
         let mut created = self.0.lock();
         let Some(before) = created.get(uid) else { return false };
-        let is_as_created = before.memo == asked.memo && before.asked == digest(asked);
+        let is_as_created = before.memo == asked.memo && !before.is_old(now) && before.asked == digest(asked);
         if !is_as_created {
             created.remove(uid);
         }
@@ -49,7 +55,7 @@ impl CreatedBalancers {
     /// A call about a Service has ended with this answer. `asked` is there where it was the first one with its memo, which announced a creation.
     pub(super) fn ended(&self, uid: &str, asked: Option<Digest>, answer: Option<&wit::Progress>, now: Instant) {
         let mut created = self.0.lock();
-        created.retain(|_, it| now.saturating_duration_since(it.at) < REMEMBERED);
+        created.retain(|_, it| !it.is_old(now));
         let Some(wit::Progress::Pending(wit::PendingStatus { status, .. })) = answer else {
             // A failure leaves it as it is.
             if matches!(answer, Some(wit::Progress::Ready(_) | wit::Progress::NotManaged)) {
@@ -61,6 +67,11 @@ impl CreatedBalancers {
         if let Some(asked) = asked.filter(|_| is_created && status.memo.is_some()) {
             created.insert(uid.to_owned(), CreatedBalancer { memo: status.memo.clone(), asked, at: now });
         }
+    }
+
+    /// The provider's version begins to serve.
+    pub(super) fn forget_all(&self) {
+        self.0.lock().clear();
     }
 
     /// A Service's load balancer is to go.
@@ -125,12 +136,12 @@ mod tests {
     #[test]
     fn a_created_balancer_is_known_while_the_same_is_asked() {
         let created = created(true, &pending("lb-1", &[CREATED]));
-        let is_known = |memo: &str, node: &str| created.is_as_created("u", &mut asked(memo, node));
+        let is_known = |memo: &str, node: &str| created.is_as_created("u", &mut asked(memo, node), Instant::now());
         assert!(is_known("lb-1", "a"));
         created.ended("u", None, Some(&pending("lb-1", &[])), Instant::now());
         created.ended("u", None, None, Instant::now());
         assert!(is_known("lb-1", "a"), "while it is built, and after a failure");
-        assert!(!created.is_as_created("other", &mut asked("lb-1", "a")));
+        assert!(!created.is_as_created("other", &mut asked("lb-1", "a"), Instant::now()));
         assert!(!is_known("lb-1", "b"));
         assert!(!is_known("lb-1", "a"), "the call between has asked for another node");
     }
@@ -142,10 +153,10 @@ mod tests {
             [(false, pending("lb-1", &[CREATED])), (true, pending("lb-1", &["other"])), (true, ready.clone())]
         {
             let created = created(is_first, &answer);
-            assert!(!created.is_as_created("u", &mut asked("lb-1", "a")), "{answer:?}");
+            assert!(!created.is_as_created("u", &mut asked("lb-1", "a"), Instant::now()), "{answer:?}");
         }
         let begun = || created(true, &pending("lb-1", &[CREATED]));
-        let is_known = |it: &CreatedBalancers, memo: &str| it.is_as_created("u", &mut asked(memo, "a"));
+        let is_known = |it: &CreatedBalancers, memo: &str| it.is_as_created("u", &mut asked(memo, "a"), Instant::now());
         assert!(!is_known(&begun(), "lb-2"), "somebody has written another memo");
         let over = begun();
         over.ended("u", None, Some(&ready), Instant::now());
@@ -153,8 +164,10 @@ mod tests {
         let gone = begun();
         gone.forget("u");
         assert!(!is_known(&gone, "lb-1"));
+        let replaced = begun();
+        replaced.forget_all();
+        assert!(!is_known(&replaced, "lb-1"), "another version has served since");
         let old = begun();
-        old.ended("v", None, None, Instant::now() + REMEMBERED);
-        assert!(!is_known(&old, "lb-1"));
+        assert!(!old.is_as_created("u", &mut asked("lb-1", "a"), Instant::now() + REMEMBERED));
     }
 }

@@ -9,6 +9,7 @@ use egress::Egress;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+use super::created::CreatedBalancers;
 use super::guard::{CallGuard, ServingQuarantine};
 use super::lists::OpenLists;
 use super::loaded::Loaded;
@@ -172,6 +173,7 @@ pub(super) async fn examine(shared: &ProviderParts, module: Module) -> Result<Lo
         topologies,
         volumes,
         load_balancer_lists: OpenLists::default(),
+        created: CreatedBalancers::default(),
         calls,
         guard,
         writes_annotations: settings.writes_annotations,

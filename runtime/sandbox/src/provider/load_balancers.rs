@@ -6,7 +6,7 @@ use egress::ListReads;
 use tokio::time::Instant;
 
 use super::busy::Busy;
-use super::created::{self, CreatedBalancers};
+use super::created;
 use super::judged;
 use super::loaded::Loaded;
 use super::object::Object;
@@ -30,7 +30,6 @@ pub(super) struct LoadBalancersGuest {
     pub(super) pre: ProvidesLoadBalancersPre<StoreState>,
     pub(super) loaded: Arc<Loaded>,
     pub(super) busy: Busy,
-    pub(super) created: CreatedBalancers,
 }
 
 #[async_trait]
@@ -46,7 +45,7 @@ impl LoadBalancers for LoadBalancersGuest {
     async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>> {
         let keys = self.keys();
         let pre = self.pre.clone();
-        self.created.forget(&unwanted.owner.uid);
+        self.loaded.created.forget(&unwanted.owner.uid);
         let mut asked = convert::load_balancer::desired(unwanted, &self.loaded.description.shown_labels, &keys);
         asked.extra.extend(words(unwanted, false));
         let (Reply { answer, events, wrote }, seen) = self
@@ -94,7 +93,7 @@ impl LoadBalancersGuest {
         let pre = self.pre.clone();
         let mut asked = convert::load_balancer::desired(desired, &self.loaded.description.shown_labels, &keys);
         let uid = &desired.owner.uid;
-        let is_as_created = self.created.is_as_created(uid, &mut asked);
+        let is_as_created = self.loaded.created.is_as_created(uid, &mut asked, Instant::now());
         let first_with_memo = desired.memo_is_new.then(|| created::digest(&mut asked));
         asked.extra.extend(words(desired, listed.is_some()));
         asked.extra.extend(is_as_created.then(|| word(AS_CREATED)));
@@ -108,7 +107,7 @@ impl LoadBalancersGuest {
             })
             .await;
         let answer = answer.and_then(|it| it.map_err(convert::error));
-        self.created.ended(uid, first_with_memo, answer.as_ref().ok(), Instant::now());
+        self.loaded.created.ended(uid, first_with_memo, answer.as_ref().ok(), Instant::now());
         let answer = answer.and_then(|progress| {
             convert::load_balancer::progress(progress, &keys)
                 .map_err(|because| self.loaded.unusable(Function::Ensure, &because))

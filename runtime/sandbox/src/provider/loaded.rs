@@ -11,6 +11,7 @@ use egress::Seen;
 use futures::future::BoxFuture;
 use wasmtime::Store;
 
+use super::created::CreatedBalancers;
 use super::guard::{CallGuard, Crashed, Stopped};
 use super::lists::OpenLists;
 use super::object::{Object, Subject};
@@ -39,6 +40,8 @@ pub(super) struct Loaded {
     pub(super) volumes: Option<(ProvidesVolumesPre<StoreState>, Arc<VolumeDescription>)>,
     /// The reads of lists of load balancers: they answer other calls about load balancers too.
     pub(super) load_balancer_lists: OpenLists,
+    /// The load balancers that it has made, and that are not ready yet.
+    pub(super) created: CreatedBalancers,
     pub(super) calls: Calls,
     pub(super) guard: CallGuard,
     pub(super) writes_annotations: Vec<String>,

@@ -12,7 +12,6 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::busy::Busy;
-use super::created::CreatedBalancers;
 use super::load::ProviderParts;
 use super::loaded::Loaded;
 use super::{
@@ -78,8 +77,10 @@ impl Versions {
 
     /// Lets another version serve the calls that begin from now on. Answers the one before.
     pub(super) fn replace(&self, version: Arc<Version>, now: Instant) -> Arc<Version> {
-        let Loaded { guard, description, .. } = &*version.loaded;
+        let Loaded { guard, description, created, .. } = &*version.loaded;
         let description = description.clone();
+        // Another version may have changed since what this one has made.
+        created.forget_all();
         let before = {
             let mut serving = self.serving.write();
             guard.serves();
@@ -135,8 +136,8 @@ impl Version {
                         Arc::new(load_balancer_batches::BatchesGuest::new(pre, description, loaded.clone()))
                     }
                     None => {
-                        let (busy, created) = (Busy::default(), CreatedBalancers::default());
-                        Arc::new(load_balancers::LoadBalancersGuest { pre, loaded: loaded.clone(), busy, created })
+                        let busy = Busy::default();
+                        Arc::new(load_balancers::LoadBalancersGuest { pre, loaded: loaded.clone(), busy })
                     }
                 }
             }),

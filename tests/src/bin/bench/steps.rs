@@ -41,8 +41,13 @@ where
 {
     /// With [`changes::NODES`] nodes that have joined.
     pub(crate) async fn start(cloud: Simulator<C>) -> Result<Self> {
+        Self::start_with(cloud, &[]).await
+    }
+
+    /// The same with these flags.
+    pub(crate) async fn start_with(cloud: Simulator<C>, flags: &[&str]) -> Result<Self> {
         let control_plane = ControlPlane::start(Options::default()).await?;
-        let running = changes::at_rest(aerostat(Flags::Default), &control_plane, &cloud, Vec::new(), &[]).await?;
+        let running = changes::at_rest(aerostat(Flags::Default), &control_plane, &cloud, Vec::new(), flags).await?;
         Ok(Self { control_plane, cloud, running })
     }
 

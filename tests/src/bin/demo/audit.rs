@@ -21,7 +21,7 @@ pub(crate) struct Audit {
 }
 
 impl Audit {
-    /// Of the aerostat that runs this provider beside another one.
+    /// The log of the aerostat that runs this provider beside another one.
     pub(crate) fn of(provider: &'static str) -> Self {
         Self { provider: Some(provider), ..Self::default() }
     }

@@ -11,7 +11,7 @@ use crate::ground::Ground;
 use crate::stage::PATIENCE;
 use crate::vendor::{DiskRelease, Shown};
 
-/// It, and what was seen of its log.
+/// A second aerostat, and the lines of its log that were seen.
 pub(crate) struct Beside {
     pub(crate) aerostat: Aerostat,
     pub(crate) audit: Audit,

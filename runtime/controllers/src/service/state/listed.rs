@@ -87,11 +87,13 @@ impl ServiceState {
         }
     }
 
-    /// A list that began then shows it with this outline, if with any. Returns whether that spares it a question, if it is as desired.
+    /// A list that began then shows it with this outline, if with any. Returns whether that spares it a question, if it is as desired. One that lets
+    /// few sources in is asked about anyhow: outlines do not tell who comes in.
     pub(crate) fn is_spared(&mut self, outline: Option<&str>, began: Instant, now: Instant) -> bool {
+        let is_open = self.desired().is_none_or(|it| it.source_ranges.is_empty());
         let work = &mut self.work;
         work.outlined = Outlined::after(work.outlined.take(), outline, began, work.wrote);
-        work.outlined.as_ref().zip(work.asked).is_some_and(|(it, asked)| it.spares(asked, now))
+        is_open && work.outlined.as_ref().zip(work.asked).is_some_and(|(it, asked)| it.spares(asked, now))
     }
 
     /// A call about it has ended; `listed` is the revision that the newest list showed when it began, and when that list began.
@@ -245,6 +247,9 @@ mod tests {
         ask(&mut state, "small", ("1", start), false, start + 18 * hour);
         assert!(state.is_spared(Some("p"), start + 19 * hour, start + 19 * hour));
         assert!(!state.is_spared(None, start + 19 * hour, start + 19 * hour));
+        let limited = LoadBalancer { source_ranges: vec!["192.0.2.0/24".to_owned()], ..wanted("small") };
+        state.work.state.question_mut().unwrap().desired = limited;
+        assert!(!state.is_spared(Some("p"), start + 19 * hour, start + 19 * hour), "few sources may come in");
         assert!(before.settle_before(&wanted("small"), &Arc::default(), "7".to_owned(), start + hour));
         assert!(!before.is_spared(Some("o"), start, start + hour), "no call of this process has compared it");
         assert!(!before.is_spared(Some("o"), start, start + 2 * hour));

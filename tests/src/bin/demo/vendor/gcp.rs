@@ -49,7 +49,7 @@ impl Shown for GoogleCloud {
         format!("node-{id}")
     }
 
-    /// Its path in the project.
+    /// The path of a machine in the project.
     fn node_id(id: u64) -> String {
         Place::zone(PROJECT, disks::GCP.place.1).path(Collection::Instances, &Self::machine(id))
     }
