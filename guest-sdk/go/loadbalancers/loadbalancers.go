@@ -20,6 +20,9 @@ type LoadBalancerStatus struct {
 	// "service-condition": a condition of the Service that says what a person has to change, as type, reason and
 	// message with a space between. The host knows `LoadBalancerPortsError`, sets it to `True`, and takes it off with
 	// the next `ready` without it.
+	//
+	// "created", with the value "true" in a `pending` that gives the memo: this call, the first one with the memo that announced it,
+	// has created the load balancer as it was asked for.
 	Extra [][2]string
 }
 
@@ -182,6 +185,9 @@ type LoadBalancer struct {
 	// it yet, and there is nothing to look for, in a `delete` neither. If the cloud then refuses it for certain, `failed`
 	// without a memo takes the announcement back. Without this word an earlier call may have sent it and lost the answer, or
 	// the host does not know, as after a restart: look into the cloud before you make it.
+	//
+	// "host.as-created": the call that answered with "created" was asked for the same, its nodes too, and so was each call since, of
+	// which none was `ready`: nothing need be compared that it has made. Several Services in one call never have it.
 	//
 	// And with another value, perhaps several times:
 	//

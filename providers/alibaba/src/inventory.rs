@@ -7,7 +7,7 @@ use aerostat_sdk::{
     Error, Ingress, InventoryDescription, InventoryItem, InventoryPage, InventoryState, LoadBalancerInventory,
     MarkedOwner, Proof, Result, cluster,
 };
-use serde_json::json;
+use serde_json::Value;
 
 use crate::api::load_balancers::{self as classic, PAGE};
 use crate::api::{network_groups, network_load_balancers as network, security_groups};
@@ -69,11 +69,13 @@ fn position(cursor: Option<&str>) -> Result<(usize, Option<&str>)> {
     found.ok_or_else(|| Error::invalid(format_args!("cursor {cursor:?} is not one of the list of load balancers")))
 }
 
-/// The same in an order of its own: the API promises none.
-fn in_order<T: Clone + Ord>(shown: &[T]) -> Vec<T> {
-    let mut all = shown.to_vec();
-    sort(&mut all);
-    all
+/// The text of all that a list shows of a load balancer: fields in their order, and others in one of its own, since the API promises none.
+fn outline(shown: &[&String], mut listed: Vec<String>, tags: &[(String, String)]) -> String {
+    listed.extend(tags.iter().map(|(key, value)| [&**key, &**value].join("=")));
+    sort(&mut listed);
+    let mut all: Vec<&str> = shown.iter().map(|it| it.as_str()).collect();
+    all.extend(listed.iter().map(String::as_str));
+    revision(&Value::from(all.join("\n")))
 }
 
 /// The view of one cluster on what has its tag.
@@ -115,6 +117,7 @@ impl AliView {
                 item.state = InventoryState::Failed("the cloud has locked it".to_owned());
             }
             item.ingress = if live.address.is_empty() { Vec::new() } else { vec![Ingress::ip(&live.address)] };
+            let bandwidth = live.bandwidth.to_string();
             let shown = [
                 &live.name,
                 &live.address,
@@ -124,8 +127,9 @@ impl AliView {
                 &live.spec,
                 &live.delete_protection,
                 &live.modification_protection,
+                &bandwidth,
             ];
-            Some(item.outline(revision(&json!([shown, live.bandwidth, in_order(&live.tags)]))))
+            Some(item.outline(outline(&shown, Vec::new(), &live.tags)))
         });
         Ok((items.collect(), (!is_last).then(|| (number + 1).to_string())))
     }
@@ -151,11 +155,14 @@ impl AliView {
                 &live.status,
                 &live.modification_protection,
             ];
-            let zone = |it: &network::NlbZone| json!([it.zone, it.switch, it.address, it.elastic]);
-            let zones: Vec<_> = in_order(&live.zones).iter().map(zone).collect();
-            let groups = in_order(&live.security_groups);
-            let words = [live.is_delete_protected, live.is_cross_zone];
-            Some(item.outline(revision(&json!([shown, words, zones, groups, in_order(&live.tags)]))))
+            let mut listed = live.security_groups.clone();
+            listed.push(if live.is_delete_protected { "protected" } else { "" }.to_owned());
+            listed.push(if live.is_cross_zone { "cross-zone" } else { "" }.to_owned());
+            listed.extend(live.zones.iter().map(|it| {
+                let place = [it.address.as_deref(), it.elastic.as_deref()].map(Option::unwrap_or_default);
+                [&*it.zone, &*it.switch, place[0], place[1]].join(" ")
+            }));
+            Some(item.outline(outline(&shown, listed, &live.tags)))
         });
         Ok((items.collect(), next))
     }
@@ -177,7 +184,7 @@ impl AliView {
 #[cfg(test)]
 mod tests {
     use aerostat_sdk::testing::answer;
-    use serde_json::Value;
+    use serde_json::json;
 
     use super::*;
     use crate::tests::{action, published, settings};

@@ -13,7 +13,7 @@ use serde_json::{Value, from_value, json};
 use tests::clouds::gcp::{Collection, OperationFailure, OperationTime, Options, Simulator, World, link};
 use tests::control_plane::{Cluster, cluster};
 use tests::operator::{Process, Setup, allow_leases};
-use tests::vendor::gcp::volumes_setup;
+use tests::vendor::gcp::{allow_disks, volumes_setup};
 use tests::{kubelet, wait};
 
 use crate::ground::zone;
@@ -37,6 +37,7 @@ impl ClaimGround {
         cloud.with(World::build_plain);
         cloud.behave(|it| it.operations = OperationTime::Time(Duration::from_millis(500)));
         cluster.follow("../docs/volumes.md").await;
+        allow_disks(&cluster, ":volume").await;
         allow_leases(&cluster, &[LEASE]).await;
         let setup = volumes_setup(&cluster, &cloud);
         let ground = Self { cluster, cloud, setup };

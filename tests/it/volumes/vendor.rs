@@ -13,8 +13,9 @@ use k8s_openapi::api::storage::v1::CSINode;
 use kube::ResourceExt as _;
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use serde_json::json;
-use tests::control_plane::{Cluster, apply};
+use tests::control_plane::Cluster;
 use tests::rig::Rig;
+use tests::vendor::gcp::allow_disks;
 use tests::wait;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -34,8 +35,6 @@ const REASON: &str = "VendorControllerRuns";
 const DISKS: &str = "pd.csi.storage.gke.io";
 const OF_DISKS: &str = "gce-pd-csi-driver";
 const LEASE_OF_DISKS: &str = "external-attacher-leader-pd-csi-storage-gke-io";
-/// The file that installs the provider of these.
-const INSTALLED: &str = include_str!("../../../deploy/install-gcp-pd.yaml");
 
 fn attacher() -> volume_attacher::Options {
     volume_attacher::Options { vendor_period: LOOKS, ..volume_attacher::Options::default() }
@@ -98,15 +97,9 @@ async fn disks(cluster: &Cluster) -> Arc<VolumeCloud> {
     cloud
 }
 
-/// Gives aerostat the roles of the release for Persistent Disks that attach them.
+/// Gives aerostat the role of the release for Persistent Disks that attaches them.
 async fn may_attach_disks(cluster: &Cluster) {
-    let roles =
-        INSTALLED.split("\n---\n").filter(|it| it.contains("kind: ClusterRole") && it.contains(":volume-attacher"));
-    let roles = roles
-        .collect::<Vec<_>>()
-        .join("\n---\n")
-        .replace("cloud-controller-manager-gcp-pd", "cloud-controller-manager");
-    apply(&cluster.admin, &roles).await.unwrap();
+    allow_disks(cluster, ":volume-attacher").await;
 }
 
 /// Takes the rule from aerostat's roles by which it reads the Lease of the vendor's attacher.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::clouds::gcp::{
     self, Assets, Collection, KEY, OperationTime, Options, PROJECT, Place, REGION, Simulator, World,
 };
-use crate::control_plane::Cluster;
+use crate::control_plane::{Cluster, apply};
 use crate::guests;
 use crate::operator::Setup;
 use crate::simulator::{Fault, Owner, Recorded};
@@ -18,6 +18,9 @@ use crate::simulator::{Fault, Owner, Recorded};
 use super::described::described;
 use super::description::{Behaviour, Built, Creation, Left, LeftBehind, Vendor, node_port, uid};
 use super::manifest;
+
+/// The file that installs the provider of Persistent Disks.
+const INSTALLED_DISKS: &str = include_str!("../../../deploy/install-gcp-pd.yaml");
 
 /// The collections of what load balancers are made of.
 const MADE: [Collection; 8] = [
@@ -241,6 +244,19 @@ pub fn setup(cluster: &Cluster, cloud: &Simulator) -> Setup {
 
 /// The file that installs the provider of volumes.
 const PD: &str = include_str!("../../../deploy/install-gcp-pd.yaml");
+
+/// Gives aerostat those roles of the release for Persistent Disks whose names have this end: they read the Leases of the vendor's controller in its
+/// own namespace.
+///
+/// # Panics
+///
+/// Panics if they are refused.
+pub async fn allow_disks(cluster: &Cluster, end: &str) {
+    let roles = INSTALLED_DISKS.split("\n---\n").filter(|it| it.contains("kind: ClusterRole\n") && it.contains(end));
+    let roles = roles.collect::<Vec<_>>().join("\n---\n");
+    let roles = roles.replace("cloud-controller-manager-gcp-pd", "cloud-controller-manager");
+    apply(&cluster.admin, &roles).await.expect("the API server takes what is shipped");
+}
 
 /// The provider of volumes beside the other one, as its page says that an operator sets it up: with flags and rules of its own. Its Lease has to be
 /// allowed.
