@@ -158,9 +158,9 @@ impl AliView {
             let mut listed = live.security_groups.clone();
             listed.push(if live.is_delete_protected { "protected" } else { "" }.to_owned());
             listed.push(if live.is_cross_zone { "cross-zone" } else { "" }.to_owned());
-            listed.extend(live.zones.iter().map(|it| {
-                let place = [it.address.as_deref(), it.elastic.as_deref()].map(Option::unwrap_or_default);
-                [&*it.zone, &*it.switch, place[0], place[1]].join(" ")
+            listed.extend(live.zones.iter().map(|zone| {
+                let place = [zone.address.as_deref(), zone.elastic.as_deref()].map(Option::unwrap_or_default);
+                [&*zone.zone, &*zone.switch, place[0], place[1]].join(" ")
             }));
             Some(item.outline(outline(&shown, listed, &live.tags)))
         });
