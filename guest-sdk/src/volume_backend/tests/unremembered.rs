@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Acme, CLUSTER, Disks, UID, abandon, announces, call, create, desired, mark};
+use super::cloud::{Acme, Disks};
+use super::{CLUSTER, UID, abandon, announces, call, create, desired, mark};
 use crate::testing::protocol::{AdminFailure, How, Orders};
 use crate::testing::{Host, SimulatedCloud};
 use crate::{Cluster, DesiredVolume, VolumeCreation, VolumeDeletion};

@@ -212,42 +212,24 @@ async fn a_node_alone_is_asked_about_after_a_moment() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_of_many_nodes_is_not_asked_about_alone() {
-    let fake = cloud(machines(20));
-    let nodes: Vec<_> = (1..=20).map(node).collect();
-    let (known, mut writer) = Nodes::new();
-    let inventory = Inventory { nodes: known.clone(), ..inventory(&fake, []) };
-    let mut come = |them: &[KubeNode]| {
-        them.iter().for_each(|it| known.apply(kube::runtime::watcher::Event::Apply(it.clone()), &mut writer));
-    };
-    come(&nodes[..1]);
-    let rest = async {
-        tokio::time::sleep(GATHER / 2).await;
-        come(&nodes);
-    };
-    let (found, ()) = tokio::join!(inventory.joining(&nodes[0]), rest);
-    assert_eq!(found, Ok(Some(instance(1))));
-    assert_eq!(fake.take_calls(), ["list 0 500"]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn nodes_that_come_together_wait_a_moment_for_each_other() {
-    let fake = cloud(machines(20));
-    let nodes: Vec<_> = (1..=20).map(node).collect();
-    let (known, mut writer) = Nodes::new();
-    let inventory = Inventory { nodes: known.clone(), ..inventory(&fake, []) };
-    let mut come = |them: &[KubeNode]| {
-        them.iter().for_each(|it| known.apply(kube::runtime::watcher::Event::Apply(it.clone()), &mut writer));
-    };
-    come(&nodes[..2]);
-    let join = async {
-        // By the time that the first has waited, the others are there.
-        tokio::time::sleep(GATHER / 2).await;
-        come(&nodes);
-    };
-    let (found, ()) = tokio::join!(inventory.joining(&nodes[0]), join);
-    assert_eq!(found, Ok(Some(instance(1))));
-    assert_eq!(fake.take_calls(), ["list 0 500"]);
+async fn many_nodes_that_come_together_share_a_list() {
+    // The first ones come, and by the time that they have waited the others are there.
+    for first in [1, 2] {
+        let fake = cloud(machines(20));
+        let nodes: Vec<_> = (1..=20).map(node).collect();
+        let (known, mut writer) = Nodes::new();
+        let inventory = Inventory { nodes: known.clone(), ..inventory(&fake, []) };
+        let mut come = |them: &[KubeNode]| {
+            them.iter().for_each(|it| known.apply(kube::runtime::watcher::Event::Apply(it.clone()), &mut writer));
+        };
+        come(&nodes[..first]);
+        let rest = async {
+            tokio::time::sleep(GATHER / 2).await;
+            come(&nodes);
+        };
+        let (found, ()) = tokio::join!(inventory.joining(&nodes[0]), rest);
+        assert_eq!((found, fake.take_calls()), (Ok(Some(instance(1))), vec!["list 0 500".to_owned()]), "{first} first");
+    }
 }
 
 /// Nodes that join in an account with three pages: some, and others while the list of them is read.

@@ -277,3 +277,33 @@ fn a_deletion_before_the_last_part_takes_all() {
     assert_eq!(played.host.run(|| Alibaba::delete(&service)), Ok(Deletion::Done));
     assert_eq!(played.cloud.borrow_mut().cloud().objects(), []);
 }
+
+#[test]
+fn a_load_balancer_that_is_not_shown_yet_is_not_made_again() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = made(&played, service());
+    played.cloud.borrow_mut().cloud().hides_balancers = true;
+    let before = played.host.sent().len();
+    let early = played.call(&mut service);
+    let Ok(Progress::Failed(early)) = early else { panic!("{early:?}") };
+    assert!(matches!(&early.error, Error::Unavailable(why) if why.contains("does not show it yet")), "{early:?}");
+    assert_eq!(actions(&played.host.sent()[before..]), [OWN]);
+    played.cloud.borrow_mut().cloud().hides_balancers = false;
+    assert!(!settle(&played, &mut service).iter().any(|it| it == "CreateLoadBalancer"));
+    assert_eq!(shape(&played), (1, vec![3], 1));
+}
+
+#[test]
+fn a_part_without_a_certain_answer_is_looked_for() {
+    // A gateway may answer so after the change was begun.
+    for (status, is_read) in [(400, false), (500, true), (503, true)] {
+        let played = slow();
+        let mut service = made(&played, service());
+        let cloud = || played.cloud.borrow_mut();
+        (cloud().cloud().busy_at, cloud().cloud().busy_with) = (vec![GROUP], status);
+        assert!(!step(&played, &mut service).1);
+        let asked = settle(&played, &mut service);
+        assert_eq!(asked.iter().any(|it| it == MACHINES), is_read, "{status}: {asked:?}");
+        assert_eq!(shape(&played), (1, vec![3], 1));
+    }
+}

@@ -24,6 +24,8 @@ pub(super) struct FakeSlb {
     pub(super) full: Vec<&'static str>,
     /// Actions that wait once for an earlier change.
     pub(super) busy_at: Vec<&'static str>,
+    /// The status with which they do.
+    pub(super) busy_with: u16,
     /// Whether it takes no change while it carries out another one.
     pub(super) is_slow: bool,
     /// Whether it carries out one: until the test says otherwise.
@@ -32,6 +34,8 @@ pub(super) struct FakeSlb {
     pub(super) refused_at: Vec<&'static str>,
     /// The code with which they are.
     pub(super) refused_with: &'static str,
+    /// Whether no load balancer is shown by its id.
+    pub(super) hides_balancers: bool,
     /// Whether a load balancer by its id shows no listener.
     pub(super) hides_listeners: bool,
     /// The elastic address that is bound to each load balancer.
@@ -50,10 +54,12 @@ impl Default for FakeSlb {
             most_domains: 20,
             full: Vec::new(),
             busy_at: Vec::new(),
+            busy_with: 400,
             is_slow: false,
             is_changing: false,
             refused_at: Vec::new(),
             refused_with: "InvalidParameter",
+            hides_balancers: false,
             hides_listeners: false,
             elastic: None,
         }
@@ -347,7 +353,7 @@ impl FakeCloud for FakeSlb {
         assert_eq!(request.endpoint, "slb");
         if let Some(at) = self.busy_at.iter().position(|it| *it == action) {
             self.busy_at.remove(at);
-            return refusal(400, "OperationBusy");
+            return refusal(self.busy_with, "OperationBusy");
         }
         let is_early = self.is_slow && self.writes(request) && std::mem::replace(&mut self.is_changing, true);
         if is_early {
@@ -367,7 +373,8 @@ impl FakeCloud for FakeSlb {
             _ => {}
         }
         let id = if id.is_empty() { text(&pairs, "ResourceId.1").to_owned() } else { id };
-        let Some(it) = self.balancers.get_mut(&id) else { return refusal(404, "InvalidLoadBalancerId.NotFound") };
+        let found = self.balancers.get_mut(&id).filter(|_| !self.hides_balancers);
+        let Some(it) = found else { return refusal(404, "InvalidLoadBalancerId.NotFound") };
         match action {
             "DescribeLoadBalancerAttribute" => {
                 // Lists do not say what listens.
