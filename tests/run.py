@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs all test programs, as many side by side as there are processors: most of their time they wait, for a control plane or a
+"""Runs all test programs, one more side by side than there are processors: most of their time they wait, for a control plane or a
 simulated cloud. `cargo test` would run one after the other.
 
 In a program that mostly waits as many tests run side by side as it has control planes (`POOL` of
@@ -24,9 +24,12 @@ import threading
 import time
 
 CARGO = shlex.split(os.environ.get("CARGO") or "cargo")
-STREAMS = max(1, int(os.environ.get("STREAMS") or os.cpu_count() or 1))
+STREAMS = max(1, int(os.environ.get("STREAMS") or (os.cpu_count() or 1) + 1))
 # Those that take longest, so that none of them begins last.
-FIRST = ["whole", "process", "newcomer", "conformance", "docs", "aws", "digitalocean", "modules", "golden", "services"]
+FIRST = [
+    "whole", "aws", "process", "azure", "deploy", "conformance", "openstack", "gcp", "ibm", "golden", "volumes", "modules", "alibaba",
+    "provider", "services", "routes", "newcomer",
+]
 # Their tests start the binary again and again, and each start compiles a module: more of them side by side than there are
 # processors would only take each other's time.
 BUSY = {"whole", "process", "aws", "modules"}
