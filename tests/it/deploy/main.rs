@@ -28,6 +28,7 @@ mod pod;
 mod published;
 mod registry;
 mod release;
+mod replaced;
 mod rights;
 mod scheduling;
 mod served;

@@ -382,7 +382,7 @@ async fn alibaba_cloud_is_installed_from_a_registry() {
 async fn ibm_cloud_is_installed_from_a_registry() {
     let cloud = IbmCloud::start(Behaviour::default()).await.unwrap();
     let words = format!(
-        "ACCOUNT={} CLUSTER_ID={} VPC={} SUBNETS=sub-10 REGION={}",
+        "ACCOUNT={} CLUSTER_ID={} VPC={} SUBNETS='sub-10\\,sub-20' REGION={}",
         ibm::ACCOUNT,
         ibm::CLUSTER,
         ibm::VPC,

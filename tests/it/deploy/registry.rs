@@ -139,8 +139,6 @@ async fn check_pulled<V: Vendor>(cluster: &Cluster, registry: &RealRegistry, clo
     assert_eq!(blocks.len(), 3, "{blocks:#?}");
     // What the page says of a private authority, and of the other cloud.
     let blocks = blocks.concat().replace("--from-file=release.pub", "--from-file=release.pub --from-file=ca.pem");
-    // All tests share the Role.
-    let blocks = blocks.replace(" patch role ", " patch --dry-run=server role ");
     let blocks = blocks.replace("-f deploy/registry/config.yaml", &format!("-f deploy/{}", cloud.config));
     let script = format!(
         "REGISTRY={} DIGEST=sha256:{}
@@ -209,6 +207,9 @@ async fn check_pulled<V: Vendor>(cluster: &Cluster, registry: &RealRegistry, clo
     };
     joins::<V>(cluster, &folder, &server, Differences { machine, arguments, ..Differences::default() }).await;
 
+    // All tests share the Role.
+    let said = folder.run(cluster, "kubectl apply --server-side --force-conflicts -f deploy/rbac.yaml", "");
+    assert!(said.success, "{said:#?}");
     let gone = DeleteParams::default();
     config_maps.delete(&config_map.name, &gone).await.unwrap();
     deployments.delete("aerostat", &gone).await.unwrap();

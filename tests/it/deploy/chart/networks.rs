@@ -130,6 +130,60 @@ fn entra_is_reached_as_the_source_needs() {
 }
 
 #[test]
+fn sts_of_alibaba_is_reached_as_the_source_needs() {
+    let source = |it: &str| json!({ "credentials": { "alibaba": { "source": it } } });
+    let mut products = ["ecs", "nlb", "slb", "vpc"].map(|it| format!("{it}.eu-central-1.aliyuncs.com:443")).to_vec();
+    products.push("registry.example.com:443".to_owned());
+    let reached = |more: Value| BTreeSet::from_iter(names(&policy("cilium", "alibaba", more)));
+    for it in ["accessKey", "instanceRole"] {
+        assert_eq!(reached(source(it)), BTreeSet::from_iter(products.clone()), "{it}");
+    }
+    products.push("sts.eu-central-1.aliyuncs.com:443".to_owned());
+    assert_eq!(reached(json!({})), BTreeSet::from_iter(products));
+    for kind in ["kubernetes", "cilium", "calico", "calico-enterprise"] {
+        let reached = |source: Value| policy(kind, "alibaba", source).to_string().contains("100.100.100.200/32");
+        assert!(reached(source("instanceRole")) && !reached(source("accessKey")) && !reached(json!({})), "{kind}");
+    }
+}
+
+#[test]
+fn iam_of_ibm_is_reached_as_the_source_needs() {
+    let source = |it: &str| json!({ "credentials": { "ibm": { "source": it, "profile": "Profile-0123" } } });
+    let (vpc, registry) = ("eu-de.private.iaas.cloud.ibm.com:443", "registry.example.com:443");
+    let iam = "private.iam.cloud.ibm.com:443";
+    let reached = |more: Value| BTreeSet::from_iter(names(&policy("cilium", "ibm", more)));
+    let set = |all: &[&str]| BTreeSet::from_iter(all.iter().map(|it| (*it).to_owned()));
+    for it in ["apiKey", "computeResource"] {
+        assert_eq!(reached(source(it)), set(&[vpc, iam, registry]), "{it}");
+    }
+    assert_eq!(reached(source("instanceIdentity")), set(&[vpc, registry]));
+    let public = json!({ "ibm": { "publicEndpoints": true } });
+    assert_eq!(reached(public), set(&["iam.cloud.ibm.com:443", "eu-de.iaas.cloud.ibm.com:443", registry]));
+    for kind in ["kubernetes", "cilium", "calico", "calico-enterprise"] {
+        let reached = |source: Value| policy(kind, "ibm", source).to_string().contains("169.254.169.254/32");
+        assert!(reached(source("instanceIdentity")) && !reached(json!({})), "{kind}");
+    }
+}
+
+#[test]
+fn a_trusted_profile_for_pods_has_a_token_for_iam_alone() {
+    let template = |source: Value| {
+        let values = with("ibm", json!({ "credentials": { "ibm": source } }));
+        only::<Deployment>(&rendered(&values), "Deployment").spec.unwrap().template
+    };
+    let tokens = |source: Value| {
+        let volumes = template(source).spec.unwrap().volumes.unwrap();
+        let sources = volumes.into_iter().filter_map(|it| it.projected?.sources).flatten();
+        let tokens = sources.filter_map(|it| it.service_account_token);
+        tokens.map(|it| (it.path, it.audience.unwrap())).collect::<Vec<_>>()
+    };
+    let of_pods = tokens(json!({ "source": "computeResource", "profile": "Profile-0123" }));
+    assert_eq!(of_pods, [("ibm-token".to_owned(), "iam".to_owned())]);
+    assert_eq!(tokens(json!({ "source": "instanceIdentity" })), []);
+    assert_eq!(tokens(json!({ "source": "apiKey", "apiKey": "01234567" })), []);
+}
+
+#[test]
 fn the_standard_policy_lets_ports_through_and_no_link_local() {
     let more = json!({ "networkPolicy": { "apiServerPort": 8443, "origins": ["http://proxy.example.com:3128"] } });
     let policy: NetworkPolicy = serde_json::from_value(policy("kubernetes", "hetzner", more)).unwrap();

@@ -172,6 +172,8 @@ fn secrets_by_value_are_in_secrets_and_nowhere_else() {
         "credentials": { "token": "mark-of-the-token", "robot": robot } });
     let aws = json!({ "source": "sharedFile", "accessKeyId": "mark-of-the-id", "secretAccessKey": "mark-of-the-key" });
     let google = json!({ "source": "key", "key": "{\"private_key\":\"mark-of-the-private-key\"}" });
+    let alibaba =
+        json!({ "source": "accessKey", "accessKeyId": "mark-of-the-name", "accessKeySecret": "mark-of-the-word" });
     for values in [
         with("hetzner", hetzner),
         with("aws", json!({ "credentials": { "aws": aws } })),
@@ -182,6 +184,8 @@ fn secrets_by_value_are_in_secrets_and_nowhere_else() {
             json!({ "credentials": { "openstack": { "id": "0123", "secret": "mark-of-the-word" } } }),
         ),
         with("azure", json!({ "credentials": { "entra": { "source": "secret", "secret": "mark-of-the-secret" } } })),
+        with("alibaba", json!({ "credentials": { "alibaba": alibaba } })),
+        with("ibm", json!({ "credentials": { "ibm": { "apiKey": "mark-of-the-key" } } })),
     ] {
         let marks: Vec<_> = texts(&values).into_iter().filter(|(_, it)| it.contains("mark-of-the-")).collect();
         // The notes are printed by an installation alone.
@@ -218,6 +222,20 @@ fn a_secret_by_value_names_the_origins_that_it_goes_to() {
     let login = secret(&with("openstack-cinder", json!({ "credentials": { "openstack": login } })));
     let origins = ["cinder.example.com", "nova.example.com", "neutron.example.com", "keystone.example.com:5000"];
     assert_eq!(login["secret.origins"], origins.map(|it| format!("https://{it}\n")).concat());
+    let alibaba = json!({ "source": "accessKey", "accessKeyId": "LTAI0123", "accessKeySecret": "01234567" });
+    let alibaba = secret(&with(
+        "alibaba",
+        json!({ "credentials": { "alibaba": alibaba }, "settings": { "region": "eu-central-1" } }),
+    ));
+    let origins = ["ecs", "slb", "nlb", "vpc"].map(|it| format!("https://{it}.eu-central-1.aliyuncs.com\n"));
+    assert_eq!((&alibaba["access-key-id"][..], &alibaba["access-key-secret"][..]), ("LTAI0123", "01234567"));
+    assert_eq!(alibaba["access-key-secret.origins"], origins.concat());
+    let ibm = |more: Value| secret(&with("ibm", more))["api-key.origins"].clone();
+    let key = json!({ "ibm": { "apiKey": "01234567" } });
+    let origins = "https://private.iam.cloud.ibm.com\nhttps://eu-de.private.iaas.cloud.ibm.com\n";
+    assert_eq!(ibm(json!({ "credentials": key })), origins);
+    let public = json!({ "credentials": key, "ibm": { "publicEndpoints": true } });
+    assert_eq!(ibm(public), origins.replace("private.", ""));
     let robot = json!({ "settings": { "robot.enabled": "true" },
         "credentials": { "token": "12345678", "robot": { "user": "u", "password": "12345678" } } });
     let robot = secret(&with("hetzner", robot));

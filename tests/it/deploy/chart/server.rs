@@ -58,6 +58,18 @@ fn many() -> Vec<Value> {
     let application = json!({ "source": "secret", "secret": "12345678" });
     let entra = [application, json!({ "source": "managedIdentity" })];
     many.extend(entra.map(|entra| with("azure", json!({ "credentials": { "entra": entra } }))));
+    let (id, secret) = ("LTAI0123", "01234567");
+    let key = json!({ "source": "accessKey", "accessKeyId": id, "accessKeySecret": secret });
+    let alibaba = [key, json!({ "source": "instanceRole" })];
+    many.extend(alibaba.map(|it| with("alibaba", json!({ "credentials": { "alibaba": it } }))));
+    let profile = "Profile-0123";
+    let ibm = [
+        json!({ "apiKey": secret }),
+        json!({ "source": "computeResource", "profile": profile }),
+        json!({ "source": "instanceIdentity", "profile": profile }),
+    ];
+    many.extend(ibm.map(|it| with("ibm", json!({ "credentials": { "ibm": it } }))));
+    many.push(with("ibm", json!({ "settings": { "clusterDefaultProvider": "classic" } })));
     let proxy =
         json!({ "url": "http://proxy.example.com:3128", "addresses": ["10.0.0.0/8"], "existingSecret": "proxy" });
     many.extend(PRESETS.iter().map(|cloud| with(cloud, json!({ "proxy": &proxy }))));

@@ -1,11 +1,9 @@
-//! The way in the place of OpenStack's own manager, and the way out: the pages' commands, before a real API server and a real Keystone.
+//! The credential that pages for OpenStack make, and its end: their commands, before a real Keystone.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use http::Method;
-use k8s_openapi::api::apps::v1::DaemonSet;
-use kube::api::{Api, DeleteParams, PostParams};
 use serde_json::{Value, json};
 use tests::control_plane::cluster;
 use tests::keystone::{ApplicationCredential, Keystone, python};
@@ -17,35 +15,11 @@ const PASSWORD: &str = "a-word-of-these-tests";
 const ROLE: &str = "load-balancer_member";
 /// The page of the release for volumes.
 const CINDER: &str = "openstack-cinder/README.md";
-const THEIRS: &str = "openstack-cloud-controller-manager";
 
 #[tokio::test]
-async fn openstacks_pages_end_theirs_and_the_credential() {
+async fn openstacks_pages_make_and_end_the_credential() {
     let cluster = cluster().await;
     let folder = Folder::new().with("openstack").with("openstack-cinder");
-    let daemon_sets: Api<DaemonSet> = Api::namespaced(cluster.admin.clone(), "kube-system");
-    let theirs = json!({
-        "metadata": { "name": THEIRS },
-        "spec": {
-            "selector": { "matchLabels": { "k8s-app": THEIRS } },
-            "template": {
-                "metadata": { "labels": { "k8s-app": THEIRS } },
-                "spec": {
-                    "nodeSelector": { "node-role.kubernetes.io/control-plane": "" },
-                    "containers": [{ "name": THEIRS, "image": "registry.example.org/theirs:1" }],
-                },
-            },
-        },
-    });
-    daemon_sets.create(&PostParams::default(), &serde_json::from_value(theirs).unwrap()).await.unwrap();
-    let [ends] = &commands_for("openstack/README.md", "replace")[..] else { panic!("one command ends theirs") };
-    let said = folder.run(&cluster, ends, "");
-    assert!(said.success, "{said:#?}");
-    let pods = daemon_sets.get(THEIRS).await.unwrap().spec.unwrap().template.spec.unwrap();
-    let selector = pods.node_selector.unwrap();
-    assert_eq!(selector.get("aerostat.dev/none").map(String::as_str), Some(""), "no node has it: {selector:?}");
-    daemon_sets.delete(THEIRS, &DeleteParams::default()).await.unwrap();
-
     let keystone = Keystone::start().await;
     let project = keystone.project("aerostat").await;
     let user = keystone.user("operator", PASSWORD, &[&project]).await;
