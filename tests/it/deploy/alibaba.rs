@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
+use std::time::Duration;
 
 use cloud_provider::Description;
 use serde_json::{Value, json};
 use tests::aerostat::binary;
-use tests::clouds::alibaba::{KEY_ID, KEY_SECRET, OIDC_TOKEN, REGION, VPC};
+use tests::clouds::alibaba::{OIDC_TOKEN, REGION, VPC};
 use tests::control_plane::cluster;
 use tests::guests;
-use tests::vendor::{AlibabaCloud, Behaviour, Vendor as _};
+use tests::published::{self as served, Served};
+use tests::vendor::AlibabaCloud;
 
 use crate::pages::{is_there, leave, stands_by, type_in};
 use crate::served::{Differences, joins};
@@ -124,25 +126,22 @@ async fn alibabas_page_installs_what_the_binary_runs_with() {
     let folder = Folder::new().with("alibaba").with("persistent-volumes").module(guests::ALIBABA, "alibaba.wasm");
     let blocks = commands("alibaba/README.md");
     assert_eq!(blocks.len(), 2, "{blocks:#?}");
-    let known = "ACCOUNT=1234567890123456 ROLE=ccm PROVIDER=ack IMAGE=registry.cloud.test/aerostat@sha256:0";
+    let known = "ACCOUNT=1234567890123456 ROLE=aerostat PROVIDER=cluster IMAGE=registry.cloud.test/aerostat@sha256:0";
     type_in(&cluster, &folder, &format!("REGION={REGION} VPC={VPC} {known}\n{}", blocks.concat()), "");
     is_there(&cluster, "alibaba-provider", guests::ALIBABA).await;
     // The kubelet mounts it beside the config.
     fs::write(folder.path("alibaba-token"), OIDC_TOKEN).unwrap();
     stands_by(&cluster, &folder, "alicloud").await;
-    let cloud = AlibabaCloud::start(Behaviour::default()).await.unwrap();
-    let with_key = Differences { config: |folder, _, config| by_key(folder, config), ..Differences::default() };
-    joins::<AlibabaCloud>(&cluster, &folder, &cloud, with_key).await;
+    let Served { url, simulator: cloud } = served::alibaba::serve(0, Some(Duration::ZERO)).await.unwrap();
+    let by_role = Differences { config: Box::new(move |_, _, config| at_sts(&url, config)), ..Differences::default() };
+    joins::<AlibabaCloud>(&cluster, &folder, &cloud, by_role).await;
+    cloud.assert_valid();
     leave(&cluster).await;
 }
 
-/// Puts a key in the place of the role: STS has an origin of its own everywhere, and the simulated account one alone.
-pub(crate) fn by_key(folder: &Folder, config: &mut Value) {
-    let [id, secret] = [("id", KEY_ID), ("key", KEY_SECRET)].map(|(name, text)| {
-        let file = folder.path(name);
-        fs::write(&file, text).unwrap();
-        file
-    });
-    let key = json!({ "idFile": id, "secretFile": secret });
-    config["credentials"][0]["acs3"] = json!({ "region": REGION, "accessKey": key });
+/// Leads to the STS of the simulated account, which is at this address.
+pub(crate) fn at_sts(url: &str, config: &mut Value) {
+    let acs3 = &mut config["credentials"][0]["acs3"];
+    assert!(acs3["oidc"]["tokenFile"].is_string(), "a role for the ServiceAccount: {acs3}");
+    acs3["sts"] = json!({ "baseUrl": url, "addresses": ["127.0.0.0/8"] });
 }

@@ -68,7 +68,7 @@ async fn azures_page_installs_what_runs_by_workload_identity() {
     // The kubelet mounts it beside the config.
     fs::write(folder.path("azure-token"), projected(&cloud)).unwrap();
     mount(&cluster, &folder).await;
-    let by_token = Differences { config: at_authority, ..Differences::default() };
+    let by_token = Differences { config: Box::new(at_authority), ..Differences::default() };
     joins::<AzureCloud>(&cluster, &folder, &cloud, by_token).await;
     cloud.assert_valid();
     crate::gcp::end(&cluster).await;
@@ -84,7 +84,7 @@ async fn azures_page_installs_what_runs_by_a_secret() {
     assert_eq!(fs::read_to_string(folder.path("azure-secret")).unwrap(), SECRET);
     let origins = fs::read_to_string(folder.path("azure-secret.origins")).unwrap();
     assert_eq!(origins.trim(), "https://management.azure.com\nhttps://login.microsoftonline.com");
-    let by_secret = Differences { config: at_authority, ..Differences::default() };
+    let by_secret = Differences { config: Box::new(at_authority), ..Differences::default() };
     joins::<AzureCloud>(&cluster, &folder, &cloud, by_secret).await;
     cloud.assert_valid();
     leave(&cluster).await;
@@ -103,11 +103,11 @@ async fn azures_page_installs_what_runs_by_the_machine() {
     let metadata = MetadataService::start(cloud.client(&["http/1.1"]), cloud.base_url()).await;
     fs::write(folder.path("metadata-url"), metadata.url()).unwrap();
     let by_machine = Differences {
-        config: |folder, _, config| {
+        config: Box::new(|folder, _, config| {
             let entra = &mut config["credentials"][0]["entra"];
             assert_eq!(*entra, json!({ "managedIdentity": {} }));
             entra["managedIdentity"]["url"] = json!(fs::read_to_string(folder.path("metadata-url")).unwrap());
-        },
+        }),
         ..Differences::default()
     };
     joins::<AzureCloud>(&cluster, &folder, &cloud, by_machine).await;

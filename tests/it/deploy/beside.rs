@@ -17,16 +17,19 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, from_value, json};
 use tests::aerostat::{Aerostat, message};
+use tests::clouds::aws::CLUSTER;
 use tests::clouds::{gcp, openstack};
 use tests::control_plane::{Cluster, cluster};
+use tests::moto::{self, Call};
 use tests::operator::ask;
 use tests::port::free_port;
 use tests::simulator::Simulator;
-use tests::vendor::{Behaviour, GoogleCloud, OpenStack, Vendor, openstack::server};
+use tests::vendor::aws::{self, instance};
+use tests::vendor::{Aws, Behaviour, GoogleCloud, OpenStack, Vendor, openstack::server};
 use tests::{kubelet, wait};
 
 use crate::chart;
-use crate::command_lines::openstack_client;
+use crate::command_lines::{openstack_client, role_for_volumes};
 use crate::gcp::{POOL_PROVIDER, trusted};
 use crate::published::{IDENTITY, Published, from_loopback, with_a_cache};
 use crate::served::{arguments_of, lead, mount_of};
@@ -38,6 +41,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct ReleaseBeside {
     /// The provider, which is in all names of the release.
     provider: &'static str,
+    /// The page of `deploy/` with its commands: the marks of those that install it by the chart and by one file, and the first word of what is
+    /// played here.
+    page: &'static str,
+    marks: [&'static str; 2],
+    from: &'static str,
     driver: &'static str,
     /// The driver's key for zones, and the zone of all machines.
     zone: (&'static str, &'static str),
@@ -47,6 +55,9 @@ struct ReleaseBeside {
 
 const CINDER: ReleaseBeside = ReleaseBeside {
     provider: "openstack-cinder",
+    page: "openstack-cinder/README.md",
+    marks: ["volumes", "file"],
+    from: "",
     driver: "cinder.csi.openstack.org",
     zone: ("topology.cinder.csi.openstack.org/zone", "nova"),
     machine: server,
@@ -54,9 +65,23 @@ const CINDER: ReleaseBeside = ReleaseBeside {
 
 const DISKS: ReleaseBeside = ReleaseBeside {
     provider: "gcp-pd",
+    page: "gcp-pd/README.md",
+    marks: ["volumes", "file"],
+    from: "",
     driver: "pd.csi.storage.gke.io",
     zone: ("topology.gke.io/zone", "europe-west1-b"),
     machine: |number| format!("projects/{}/zones/europe-west1-b/instances/web-{number}", gcp::PROJECT),
+};
+
+const EBS: ReleaseBeside = ReleaseBeside {
+    provider: "aws-ebs",
+    page: "aws/README.md",
+    marks: ["volumes", "volumes-file"],
+    // Its role is made once: `role_for_volumes`.
+    from: "helm ",
+    driver: "ebs.csi.aws.com",
+    zone: ("topology.ebs.csi.aws.com/zone", "us-east-1a"),
+    machine: instance,
 };
 
 impl ReleaseBeside {
@@ -72,9 +97,9 @@ impl ReleaseBeside {
 
     /// The only block of its page with this mark.
     fn block(&self, mark: &str) -> String {
-        let blocks = commands_for(&format!("{}/README.md", self.provider), mark);
+        let blocks = commands_for(self.page, mark);
         let [block] = &blocks[..] else { panic!("{mark}: {blocks:#?}") };
-        block.clone()
+        block[block.find(self.from).unwrap_or(0)..].to_owned()
     }
 
     /// A way to the API server with a token of its ServiceAccount.
@@ -96,14 +121,17 @@ impl ReleaseBeside {
             "metadata": { "name": "beside" }, "provisioner": self.driver, "volumeBindingMode": "WaitForFirstConsumer",
         });
         made::<StorageClass>(&Api::all(cluster.admin.clone()), class).await;
-        for (machine, mark) in [(1, "volumes"), (2, "file")] {
-            let folder = published.folder().with(self.provider);
+        let [by_chart, by_file] = self.marks;
+        for (machine, mark) in [(1, by_chart), (2, by_file)] {
+            let folder = published.folder().with(self.page.split('/').next().unwrap());
             openstack_client(&folder);
             run(&folder, &cluster, &self.adoption());
             published.type_in(&cluster, &folder, &words, &self.block(mark));
             mount_of(&self.name(), &cluster, &folder).await;
             // The kubelet mounts it beside the config.
-            fs::write(folder.path("google-token"), IDENTITY).unwrap();
+            for token in ["aws-token", "google-token"] {
+                fs::write(folder.path(token), IDENTITY).unwrap();
+            }
             lead::<V>(&folder, cloud, to_cloud);
             let (kubeconfig, port) = (self.kubeconfig(&cluster, &folder), free_port());
             let arguments = arguments_of(&self.name(), &cluster, &kubeconfig, &folder, port).await;
@@ -122,9 +150,9 @@ impl ReleaseBeside {
             let held = leases.get(&self.account()).await.unwrap().spec.unwrap().holder_identity;
             assert!(held.is_some_and(|it| !it.is_empty()));
             assert!(process.stop().await.unwrap().success());
-            match mark {
-                "volumes" => _ = run(&folder, &cluster, &format!("helm -n kube-system uninstall {}", self.name())),
-                _ => self.leave(&cluster, &folder),
+            match mark == by_chart {
+                true => _ = run(&folder, &cluster, &format!("helm -n kube-system uninstall {}", self.name())),
+                false => self.leave(&cluster, &folder),
             }
         }
     }
@@ -248,6 +276,31 @@ async fn the_release_for_disks_serves_claims_as_its_page_says() {
     cloud.assert_valid();
 }
 
+/// Cases: manifests
+#[tokio::test]
+async fn the_release_for_ebs_serves_claims_as_its_page_says() {
+    let cloud = Aws::start(Behaviour::default()).await.unwrap();
+    let (vpc, region) = (aws::settings(&cloud)["vpc"].clone(), moto::REGION);
+    let words = format!("REGION={region} VPC={} CLUSTER_ID={CLUSTER}", vpc.as_str().unwrap());
+    let role = role_for_volumes(&cluster().await, &cloud, &words).await;
+    // moto knows neither resources of EC2 nor conditions: the policy of the page allows its actions for all.
+    let mut policy: Value = serde_json::from_str(&text("aws/volumes-policy.json")).unwrap();
+    for statement in policy["Statement"].as_array_mut().unwrap() {
+        statement["Resource"] = json!("*");
+        statement.as_object_mut().unwrap().remove("Condition");
+    }
+    let name = json!("aerostat-aws-ebs");
+    let policy = json!({ "RoleName": name, "PolicyName": name, "PolicyDocument": policy.to_string() });
+    cloud.moto().done([Call::new("iam", "put_role_policy", policy)]).await;
+    cloud.moto().order("token", &json!({ "token": IDENTITY, "role": role }));
+    EBS.play::<Aws>(&cloud, &format!("{words} EBS_ROLE_ARN={role}"), |folder, url, config| {
+        from_loopback(folder, config);
+        let tls = config["endpoints"][0]["tls"].clone();
+        config["credentials"][0]["sigv4"]["sts"] = json!({ "baseUrl": url, "tls": tls, "addresses": ["127.0.0.0/8"] });
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn the_vendors_sidecars_go_and_its_snapshotter_stays() {
     let (cluster, folder) = (cluster().await, Folder::new());
@@ -281,12 +334,12 @@ async fn the_vendors_sidecars_go_and_its_snapshotter_stays() {
 /// Names on the pages are those that the chart makes.
 #[test]
 fn pages_of_releases_for_volumes_name_what_the_chart_makes() {
-    for release in [&CINDER, &DISKS] {
+    for release in [&CINDER, &DISKS, &EBS] {
         let deployment: Deployment = chart::only(&chart::rendered(&chart::values(release.provider)), "Deployment");
         assert_eq!(deployment.metadata.name, Some(release.name()));
         assert_eq!(deployment.spec.unwrap().template.spec.unwrap().service_account_name, Some(release.account()));
-        let (page, name) = (text(&format!("{}/README.md", release.provider)), release.name());
-        assert!(release.block("volumes").contains(&format!("helm -n kube-system install {name} ")), "{page}");
+        let (page, name) = (text(release.page), release.name());
+        assert!(release.block(release.marks[0]).contains(&format!("helm -n kube-system install {name} ")), "{page}");
         assert!(page.contains(&format!("`helm -n kube-system uninstall {name}`")), "{page}");
         assert!(page.contains(&format!("deployment/{name}`")), "{page}");
         assert!(page.contains(&format!("(`{}`)", release.account())), "{page}");

@@ -77,20 +77,29 @@ pub(crate) async fn role_of_aws(cluster: &Cluster, cloud: &Simulator<<Aws as Ven
 }
 
 /// The release for volumes has a role of its own, which no Pod of the other one takes.
-#[tokio::test]
-async fn the_role_for_volumes_is_for_its_own_service_account() {
-    let cloud = Aws::start(Behaviour::default()).await.unwrap();
-    let cluster = cluster().await;
+/// The role for volumes that the page's commands make, after that of the cluster.
+pub(crate) async fn role_for_volumes(
+    cluster: &Cluster,
+    cloud: &Simulator<<Aws as Vendor>::Cloud>,
+    words: &str,
+) -> String {
     let folder = Folder::new().with("aws");
     program(&folder, "aws", &cloud.moto().command_line());
-    let vpc = aws::settings(&cloud)["vpc"].clone();
-    let words = format!("REGION={REGION} VPC={} CLUSTER_ID={CLUSTER}", vpc.as_str().unwrap());
     let blocks = commands_for("aws/README.md", "volumes");
     let [commands] = &blocks[..] else { panic!("{blocks:#?}") };
     let (role, helm) = commands.split_once("helm ").unwrap();
-    let said = folder.run(&cluster, &format!("{words}\n{}\n{role}\necho $EBS_ROLE_ARN\n", block("role")), "");
+    let said = folder.run(cluster, &format!("{words}\n{}\n{role}\necho $EBS_ROLE_ARN\n", block("role")), "");
     assert!(said.success && said.out.trim().ends_with("role/aerostat-aws-ebs"), "{said:#?}");
     assert!(helm.contains("provider=aws-ebs") && helm.contains("roleArn=\"$EBS_ROLE_ARN\""), "{helm}");
+    said.out.trim().to_owned()
+}
+
+#[tokio::test]
+async fn the_role_for_volumes_is_for_its_own_service_account() {
+    let cloud = Aws::start(Behaviour::default()).await.unwrap();
+    let vpc = aws::settings(&cloud)["vpc"].clone();
+    let words = format!("REGION={REGION} VPC={} CLUSTER_ID={CLUSTER}", vpc.as_str().unwrap());
+    role_for_volumes(&cluster().await, &cloud, &words).await;
     let name = json!("aerostat-aws-ebs");
     let asked = [
         Call::new("iam", "get_role", json!({ "RoleName": name })),

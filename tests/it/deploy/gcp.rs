@@ -284,7 +284,7 @@ async fn googles_page_installs_what_runs_by_federation() {
             federation["service_account_impersonation_url"] = json!(url);
         }
         fs::write(&file, federation.to_string()).unwrap();
-        let by_federation = Differences { machine, config: trusted, ..Differences::default() };
+        let by_federation = Differences { machine, config: Box::new(trusted), ..Differences::default() };
         joins::<GoogleCloud>(&cluster, &folder, &cloud, by_federation).await;
         let asked = cloud.requests_to("POST", "/v1/projects/-/serviceAccounts/*").len();
         assert_eq!(asked > 0, account.is_some(), "{asked}");
@@ -321,11 +321,11 @@ async fn googles_page_installs_what_runs_by_the_machine() {
     let metadata = MetadataServer::start(cloud.accounts().clone()).await;
     fs::write(folder.path("metadata-url"), metadata.url()).unwrap();
     let by_machine = Differences {
-        config: |folder, _, config| {
+        config: Box::new(|folder, _, config| {
             let google = &mut config["credentials"][0]["google"];
             assert_eq!(*google, json!({ "metadata": {} }));
             google["metadata"]["url"] = json!(fs::read_to_string(folder.path("metadata-url")).unwrap());
-        },
+        }),
         ..Differences::default()
     };
     joins::<GoogleCloud>(&cluster, &folder, &cloud, by_machine).await;

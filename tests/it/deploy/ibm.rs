@@ -1,18 +1,20 @@
 //! The config for IBM Cloud: what the provider needs is allowed, and nothing else is.
 
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{Secret, VolumeProjection};
+use kube::api::{Api, DeleteParams};
 use serde_json::{Value, json};
 use tests::clouds::ibm::{ACCOUNT, API_KEY, CLUSTER, REGION, VPC};
 use tests::control_plane::cluster;
 use tests::guests;
 use tests::vendor::{Behaviour, IbmCloud, Vendor as _};
 
+use crate::chart;
 use crate::pages::{is_there, leave, stands_by, type_in};
 use crate::served::{Differences, joins};
 use crate::setup::{
-    Folder, allowed, cloud_config_in, command_line, commands, container, describe, described, object, quoted, rows_of,
-    settings_in, text, texts,
+    Folder, allowed, cloud_config_in, command_line, commands, commands_for, container, describe, described, object,
+    quoted, rows_of, settings_in, text, texts,
 };
 
 /// The keys of the vendor's INI file, and what it reads of its environment.
@@ -116,7 +118,7 @@ async fn the_page_of_ibm_installs_what_the_binary_runs_with() {
     stands_by(&cluster, &folder, "ibm").await;
     assert_eq!(std::fs::read_to_string(folder.path("api-key")).unwrap(), API_KEY);
     let cloud = IbmCloud::start(Behaviour::default()).await.unwrap();
-    let through_iam = Differences { config: |_, url, config| at_iam(url, config), ..Differences::default() };
+    let through_iam = Differences { config: Box::new(|_, url, config| at_iam(url, config)), ..Differences::default() };
     joins::<IbmCloud>(&cluster, &folder, &cloud, through_iam).await;
     leave(&cluster).await;
 }
@@ -136,4 +138,28 @@ async fn the_manifests_for_ibm_are_accepted_by_the_api_server() {
     let said = Folder::new().run(&cluster, "kubectl apply --server-side --dry-run=server -f -", &both);
     assert!(said.success, "{said:#?}");
     assert_eq!((said.error.as_str(), said.out.lines().count()), ("", 2));
+}
+
+#[tokio::test]
+async fn a_trusted_profile_for_pods_takes_the_keys_place() {
+    let (cluster, folder) = (cluster().await, Folder::new().with("ibm"));
+    let [patches] = &commands_for("ibm/README.md", "profile")[..] else { panic!("one command patches it") };
+    let said = folder.run(&cluster, &format!("kubectl apply --server-side -f deploy/deployment.yaml\n{patches}"), "");
+    assert!(said.success, "{said:#?}");
+    let deployments: Api<Deployment> = Api::namespaced(cluster.admin.clone(), "kube-system");
+    let sources = |it: Deployment| {
+        let volumes = it.spec.unwrap().template.spec.unwrap().volumes.unwrap();
+        volumes.into_iter().find_map(|it| it.projected?.sources).unwrap()
+    };
+    let patched = sources(deployments.get("aerostat").await.unwrap());
+    deployments.delete("aerostat", &DeleteParams::default()).await.unwrap();
+    assert!(patched.iter().all(|it| it.secret.is_none()), "the key is not needed: {patched:?}");
+    let by_profile = json!({ "source": "computeResource", "profile": "Profile-0123" });
+    let values = chart::with("ibm", json!({ "credentials": { "ibm": by_profile } }));
+    let of_chart = sources(chart::only(&chart::rendered(&values), "Deployment"));
+    let tokens = |all: &[VolumeProjection]| {
+        json!(all.iter().filter_map(|it| it.service_account_token.clone()).collect::<Vec<_>>())
+    };
+    assert_eq!(tokens(&patched), tokens(&of_chart));
+    assert_eq!(tokens(&patched)[0]["audience"], "iam");
 }

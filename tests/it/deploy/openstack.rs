@@ -188,7 +188,7 @@ async fn openstacks_page_installs_what_the_binary_runs_with() {
     assert!(origins.contains("https://keystone.cloud.test:5000\n") && !origins.contains("example.com"), "{origins}");
     let cloud = OpenStack::start(Behaviour::default()).await.unwrap();
     let through_keystone = Differences {
-        config: |_, url, config| {
+        config: Box::new(|_, url, config| {
             let ca_file = config["endpoints"][0]["tls"].clone();
             for endpoint in config["endpoints"].as_array_mut().unwrap() {
                 endpoint.as_object_mut().unwrap().remove("baseUrl");
@@ -196,7 +196,7 @@ async fn openstacks_page_installs_what_the_binary_runs_with() {
             }
             let keystone = &mut config["credentials"][0]["keystone"];
             (keystone["baseUrl"], keystone["tls"]) = (json!(format!("{url}/identity/v3")), ca_file);
-        },
+        }),
         ..Differences::default()
     };
     joins::<OpenStack>(&cluster, &folder, &cloud, through_keystone).await;

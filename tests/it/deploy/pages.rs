@@ -96,11 +96,11 @@ async fn the_page_of_aws_installs_what_the_binary_runs_with() {
     fs::write(folder.path("aws-token"), IDENTITY).unwrap();
     stands_by(&cluster, &folder, "aws").await;
     let with_role = Differences {
-        config: |_, url, config| {
+        config: Box::new(|_, url, config| {
             let ca_file = config["endpoints"][0]["tls"].clone();
             config["credentials"][0]["sigv4"]["sts"] =
                 json!({ "baseUrl": url, "tls": ca_file, "addresses": ["127.0.0.0/8"] });
-        },
+        }),
         ..Differences::default()
     };
     joins::<Aws>(&cluster, &folder, &cloud, with_role).await;
@@ -116,10 +116,10 @@ async fn the_page_of_aws_installs_what_the_binary_runs_with() {
     let with_keys = Differences {
         machine: 2,
         // As the page says: one of them in the place of the other.
-        config: |folder, _, config| {
+        config: Box::new(|folder, _, config| {
             let sigv4 = &mut config["credentials"][0]["sigv4"];
             *sigv4 = json!({ "region": sigv4["region"], "sharedFile": { "file": folder.path("aws-credentials") } });
-        },
+        }),
         ..Differences::default()
     };
     joins::<Aws>(&cluster, &folder, &cloud, with_keys).await;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -16,20 +17,21 @@ use tests::clouds::gcp::{PROJECT, REGION};
 use tests::clouds::{alibaba, ibm};
 use tests::control_plane::{self, Cluster, cluster};
 use tests::moto;
+use tests::published::{self as served, Served};
 use tests::registry::{Access, RealRegistry};
 use tests::simulator::Simulator;
 use tests::vendor::{
     AlibabaCloud, Aws, AzureCloud, Behaviour, DigitalOcean, GoogleCloud, Hetzner, IbmCloud, OpenStack, Vendor, aws,
 };
 
-use crate::alibaba::by_key;
+use crate::alibaba::at_sts;
 use crate::azure_page;
 use crate::chart::{CLOUDS, PRESETS, WITHOUT_WARNING};
 use crate::command_lines::{credential_of_openstack, openstack_client, role_of_aws};
 use crate::gcp::{POOL_PROVIDER, trusted};
 use crate::ibm::at_iam;
 use crate::packed::{Compiled, file};
-use crate::served::{Differences, joins, mount};
+use crate::served::{ConfigChange, Differences, joins, mount};
 use crate::setup::{Folder, commands_for, container, deploy, text};
 use crate::sources::Sources;
 
@@ -218,7 +220,7 @@ async fn play<V: Vendor>(
     name: &str,
     cloud: &Simulator<V::Cloud>,
     words: &str,
-    differences: fn() -> Differences,
+    differences: impl Fn() -> Differences,
 ) {
     play_with::<V>(cluster, name, cloud, words, differences, IDENTITY).await;
 }
@@ -229,7 +231,7 @@ async fn play_with<V: Vendor>(
     name: &str,
     cloud: &Simulator<V::Cloud>,
     words: &str,
-    differences: fn() -> Differences,
+    differences: impl Fn() -> Differences,
     azure_token: &str,
 ) {
     let published = Published::new().await;
@@ -296,7 +298,7 @@ async fn hetzner_is_installed_from_a_registry() {
 }
 
 fn at_loopback() -> Differences {
-    Differences { config: |folder, _, config| from_loopback(folder, config), ..Differences::default() }
+    Differences { config: Box::new(|folder, _, config| from_loopback(folder, config)), ..Differences::default() }
 }
 
 /// Cases: manifests
@@ -310,12 +312,12 @@ async fn aws_is_installed_from_a_registry() {
     cloud.moto().order("token", &json!({ "token": IDENTITY, "role": role }));
     let words = format!("{words} ROLE_ARN={role}");
     let differences = || Differences {
-        config: |folder, url, config| {
+        config: Box::new(|folder, url, config| {
             from_loopback(folder, config);
             let tls = config["endpoints"][0]["tls"].clone();
             config["credentials"][0]["sigv4"]["sts"] =
                 json!({ "baseUrl": url, "tls": tls, "addresses": ["127.0.0.0/8"] });
-        },
+        }),
         ..Differences::default()
     };
     play::<Aws>(&cluster, "aws", &cloud, &words, differences).await;
@@ -328,14 +330,14 @@ async fn google_cloud_is_installed_from_a_registry() {
     cloud.accounts().trust(IDENTITY, POOL_PROVIDER);
     let words = format!("PROJECT={PROJECT} REGION={REGION} POOL_PROVIDER={POOL_PROVIDER}");
     let differences = || Differences {
-        config: |folder, url, config| {
+        config: Box::new(|folder, url, config| {
             from_loopback(folder, config);
             trusted(folder, url, config);
             let file = folder.path("google-federation.json");
             let mut federation: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
             federation["token_url"] = json!(format!("{url}/v1/token"));
             fs::write(&file, federation.to_string()).unwrap();
-        },
+        }),
         ..Differences::default()
     };
     play::<GoogleCloud>(&cluster().await, "gcp", &cloud, &words, differences).await;
@@ -347,10 +349,10 @@ async fn azure_is_installed_from_a_registry() {
     let cloud = AzureCloud::start(Behaviour::default()).await.unwrap();
     let token = azure_page::projected(&cloud);
     let differences = || Differences {
-        config: |folder, url, config| {
+        config: Box::new(|folder, url, config| {
             from_loopback(folder, config);
             azure_page::at_authority(folder, url, config);
-        },
+        }),
         ..Differences::default()
     };
     play_with::<AzureCloud>(&cluster().await, "azure", &cloud, &azure_page::words(), differences, &token).await;
@@ -359,7 +361,7 @@ async fn azure_is_installed_from_a_registry() {
 /// Cases: manifests
 #[tokio::test]
 async fn alibaba_cloud_is_installed_from_a_registry() {
-    let cloud = AlibabaCloud::start(Behaviour::default()).await.unwrap();
+    let Served { url, simulator: cloud } = served::alibaba::serve(0, Some(Duration::ZERO)).await.unwrap();
     let words = format!(
         "REGION={} VPC={} ROLE_ARN={} PROVIDER_ARN={}",
         alibaba::REGION,
@@ -367,14 +369,16 @@ async fn alibaba_cloud_is_installed_from_a_registry() {
         alibaba::ROLE,
         alibaba::PROVIDER
     );
-    let differences = || Differences {
-        config: |folder, _, config| {
+    let differences = || {
+        let sts = url.clone();
+        let config: ConfigChange = Box::new(move |folder, _, config| {
             from_loopback(folder, config);
-            by_key(folder, config);
-        },
-        ..Differences::default()
+            at_sts(&sts, config);
+        });
+        Differences { config, ..Differences::default() }
     };
     play::<AlibabaCloud>(&cluster().await, "alibaba", &cloud, &words, differences).await;
+    cloud.assert_valid();
 }
 
 /// Cases: manifests
@@ -389,10 +393,10 @@ async fn ibm_cloud_is_installed_from_a_registry() {
         ibm::REGION
     );
     let differences = || Differences {
-        config: |folder, url, config| {
+        config: Box::new(|folder, url, config| {
             from_loopback(folder, config);
             at_iam(url, config);
-        },
+        }),
         ..Differences::default()
     };
     play::<IbmCloud>(&cluster().await, "ibm", &cloud, &words, differences).await;
@@ -409,7 +413,7 @@ async fn openstack_is_installed_from_a_registry() {
         credential_of_openstack()
     );
     let differences = || Differences {
-        config: |folder, url, config| {
+        config: Box::new(|folder, url, config| {
             from_loopback(folder, config);
             let tls = config["endpoints"][0]["tls"].clone();
             for endpoint in config["endpoints"].as_array_mut().unwrap() {
@@ -418,7 +422,7 @@ async fn openstack_is_installed_from_a_registry() {
             }
             let keystone = &mut config["credentials"][0]["keystone"];
             (keystone["baseUrl"], keystone["tls"]) = (json!(format!("{url}/identity/v3")), tls);
-        },
+        }),
         ..Differences::default()
     };
     play::<OpenStack>(&cluster().await, "openstack", &cloud, &words, differences).await;

@@ -62,19 +62,22 @@ pub(crate) async fn arguments_of(
     command_line(&container).into_iter().skip(2).chain(own).collect()
 }
 
+/// A change of a config, with the folder of its files and the cloud's address.
+pub(crate) type ConfigChange = Box<dyn Fn(&Folder, &str, &mut Value)>;
+
 /// The parts that differ between pages.
 pub(crate) struct Differences {
     /// The number of the machine whose node joins.
     pub(crate) machine: u64,
     /// The last change of the config.
-    pub(crate) config: fn(&Folder, &str, &mut Value),
+    pub(crate) config: ConfigChange,
     /// The last change of the command line.
     pub(crate) arguments: fn(&Folder, Vec<String>) -> Vec<String>,
 }
 
 impl Default for Differences {
     fn default() -> Self {
-        Self { machine: 1, config: |_, _, _| (), arguments: |_, it| it }
+        Self { machine: 1, config: Box::new(|_, _, _| ()), arguments: |_, it| it }
     }
 }
 
@@ -85,7 +88,7 @@ pub(crate) async fn joins<V: Vendor>(
     cloud: &Simulator<V::Cloud>,
     differences: Differences,
 ) {
-    lead::<V>(folder, cloud, differences.config);
+    lead::<V>(folder, cloud, &differences.config);
     // An earlier part of the test may have held it.
     forget_lease(cluster).await;
     let port = free_port();
@@ -114,7 +117,11 @@ async fn forget_lease(cluster: &Cluster) {
 }
 
 /// Writes the cloud's address in the place of the vendor's: into the config, and where the credential may be sent.
-pub(crate) fn lead<V: Vendor>(folder: &Folder, cloud: &Simulator<V::Cloud>, change: fn(&Folder, &str, &mut Value)) {
+pub(crate) fn lead<V: Vendor>(
+    folder: &Folder,
+    cloud: &Simulator<V::Cloud>,
+    change: impl Fn(&Folder, &str, &mut Value),
+) {
     let file = folder.path("cloud.yaml");
     let mut config: Value = serde_saphyr::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
     let ca_file = json!({ "caFile": cloud.ca_file() });

@@ -69,7 +69,9 @@ fn many() -> Vec<Value> {
         json!({ "source": "instanceIdentity", "profile": profile }),
     ];
     many.extend(ibm.map(|it| with("ibm", json!({ "credentials": { "ibm": it } }))));
-    many.push(with("ibm", json!({ "settings": { "clusterDefaultProvider": "classic" } })));
+    let mut classic = with("ibm", json!({ "settings": { "clusterDefaultProvider": "classic" } }));
+    classic["settings"].as_object_mut().unwrap().remove("vpcID");
+    many.push(classic);
     let proxy =
         json!({ "url": "http://proxy.example.com:3128", "addresses": ["10.0.0.0/8"], "existingSecret": "proxy" });
     many.extend(PRESETS.iter().map(|cloud| with(cloud, json!({ "proxy": &proxy }))));
@@ -81,6 +83,7 @@ fn define_kinds(cluster: &Cluster, folder: &Folder) {
     let crds = control_plane::helm("crds").unwrap();
     let script = format!(
         "kubectl apply --server-side -f {}
+         kubectl wait --for=jsonpath='{{.status.conditions}}' --timeout=60s crd --all
          kubectl wait --for=condition=Established --timeout=60s crd --all",
         crds.display()
     );
