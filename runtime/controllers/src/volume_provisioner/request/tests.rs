@@ -170,6 +170,7 @@ fn an_intent_survives_in_its_config_map() {
     let kept = intent.config_map().unwrap();
     let read = Intent::kept(&kept, DRIVER).unwrap();
     assert!(read.is_called && read.is_kept && read.is_inherited, "another process may have called");
+    assert!(read.is_from_before && !intent.is_from_before);
     assert!(read.is_returned && read.is_refused && read.is_retained());
     assert_eq!(read.made.as_deref(), Some("vol-1"));
     assert_eq!((&read.desired, &read.skeleton), (&intent.desired, &intent.skeleton));
