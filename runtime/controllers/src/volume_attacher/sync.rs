@@ -352,7 +352,7 @@ impl VolumeAttacher {
     async fn say_error(&self, name: &str, error: &Error) {
         let Some(attachment) = self.attachments.get(name) else { return };
         let text = chain(error);
-        self.events.warn_once(name, &self.about(&attachment), reason_of(&attachment), &text);
+        self.events.warn_once(name, &self.about(&attachment), reason_of(&attachment), &error.event_text());
         let Some(status) = plan::error_status(&attachment, &text, matches!(error, Error::Full(_)), Timestamp::now())
         else {
             return;
