@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cloud_provider::{
-    CloudVolume, Error, PendingVolume, Reply, VolumeAttachment as Attachment, VolumeDescription, VolumePage,
+    CloudVolume, Error, PendingVolume, Reply, VolumeAttachment as Attachment, VolumeDescription, VolumeDetachment,
+    VolumePage,
 };
 use controllers::volume_attacher;
 use k8s_openapi::api::core::v1::{Node, PersistentVolume, Pod};
@@ -257,6 +258,45 @@ async fn an_attachment_that_fails_says_why_and_goes_on() {
     attachments(&cluster).delete("csi-pv-2", &DeleteParams::default()).await.unwrap();
     let attached = seen(&cluster, "pv-1", is_attached).await;
     assert_eq!(error(&attached), None);
+}
+
+/// Cases: csi 80
+#[tokio::test]
+async fn a_crash_of_the_provider_attaches_and_detaches_nothing() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    let is_well = Arc::new(AtomicBool::new(false));
+    let crashed = |well: &AtomicBool| {
+        let reason = "the provider crashed over it, and it is set aside".to_owned();
+        let crash = Error::Crashed { after: Duration::from_millis(100), reason };
+        if well.load(Ordering::SeqCst) { Ok(()) } else { Err(crash) }
+    };
+    let well = is_well.clone();
+    cloud.script.attach_volume.answers(move |_| crashed(&well).map(|()| Attachment::Ready(Vec::new())).into());
+    let well = is_well.clone();
+    cloud.script.detach_volume.answers(move |_| crashed(&well).map(|()| VolumeDetachment::Done).into());
+    let _rig = Rig::start(&cluster, &cloud, arriving(Duration::from_secs(1)));
+    persistent(&cluster, "pv-1").await;
+    attach(&cluster, "pv-1", "n1").await;
+    let says = |key: &'static str| {
+        move |it: &VolumeAttachment| {
+            json!(it.status)[key]["message"].to_string().contains("the provider crashed over it")
+        }
+    };
+    let failed = seen(&cluster, "pv-1", says("attachError")).await;
+    thrice_more("it is tried again", || cloud.script.attach_volume.asked()).await;
+    assert!(!is_attached(&failed) && !is_attached(&seen(&cluster, "pv-1", |_| true).await));
+    is_well.store(true, Ordering::SeqCst);
+    seen(&cluster, "pv-1", is_attached).await;
+
+    is_well.store(false, Ordering::SeqCst);
+    attachments(&cluster).delete("csi-pv-1", &DeleteParams::default()).await.unwrap();
+    seen(&cluster, "pv-1", says("detachError")).await;
+    thrice_more("it is tried again", || cloud.script.detach_volume.asked()).await;
+    let held = seen(&cluster, "pv-1", |_| true).await;
+    assert_eq!((is_attached(&held), held.finalizers()), (true, &[FINALIZER.to_owned()][..]));
+    is_well.store(true, Ordering::SeqCst);
+    gone(&cluster, "pv-1").await;
 }
 
 /// Each would be asked about every two seconds.
