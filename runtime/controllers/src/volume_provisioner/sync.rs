@@ -45,7 +45,11 @@ impl VolumeProvisioner {
         };
         let class = match answer(self.class_api.get_opt(class)).await {
             Ok(Some(found)) => found,
-            Ok(None) => return Err(Error::Waits(format!("StorageClass {class} does not exist"))),
+            Ok(None) => {
+                return Err(Error::Waits(format!(
+                    "StorageClass {class} does not exist. Next step: create it, or delete the claim"
+                )));
+            }
             Err(source) => return Err(Error::Write { what: "the question for the StorageClass", source }),
         };
         // The watch may lag after a restart: a claim gets one volume.
