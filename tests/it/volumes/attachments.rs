@@ -1,7 +1,7 @@
 //! Volumes at the machines of nodes, by the volume-attacher.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -228,11 +228,20 @@ async fn a_volume_stays_where_another_attachment_holds_it() {
 async fn an_attachment_that_fails_says_why_and_goes_on() {
     let cluster = cluster().await;
     let cloud = VolumeCloud::new();
-    let long = Err(Error::Unavailable(format!("busy (request r-1): {}", "ä".repeat(2_500))));
-    cloud.script.attach_volume.answers_next([long.into(), Ok(Attachment::Full("15 are there".to_owned())).into()]);
+    let asked = AtomicUsize::new(0);
+    cloud.script.attach_volume.answers(move |(volume, _)| {
+        let is_first = volume.handle == "pv-1";
+        match is_first.then(|| asked.fetch_add(1, Ordering::SeqCst)) {
+            Some(0) => Err(Error::Unavailable(format!("busy (request r-1): {}", "ä".repeat(2_500)))).into(),
+            Some(1) => Ok(Attachment::Full("15 are there".to_owned())).into(),
+            _ => Ok(Attachment::Ready(Vec::new())).into(),
+        }
+    });
     let _rig = start(&cluster, &cloud);
-    persistent(&cluster, "pv-1").await;
-    attach(&cluster, "pv-1", "n9").await;
+    for name in ["pv-1", "pv-2"] {
+        persistent(&cluster, name).await;
+        attach(&cluster, name, "n9").await;
+    }
     let error = |it: &VolumeAttachment| it.status.as_ref()?.attach_error.as_ref()?.message.clone();
     let says = |text: &'static str| move |it: &VolumeAttachment| error(it).is_some_and(|it| it.contains(text));
     seen(&cluster, "pv-1", says("node n9 has no id of driver")).await;
@@ -251,13 +260,18 @@ async fn an_attachment_that_fails_says_why_and_goes_on() {
         failed.ends_with("Next step: tried again when a volume leaves the machine, and every 5 minutes"),
         "{failed}"
     );
-    persistent(&cluster, "pv-2").await;
-    attach(&cluster, "pv-2", "n9").await;
     seen(&cluster, "pv-2", is_attached).await;
-    assert_eq!(cloud.script.attach_volume.asked(), 3, "the full machine is not asked again");
+    persistent(&cluster, "pv-3").await;
+    attach(&cluster, "pv-3", "n9").await;
+    seen(&cluster, "pv-3", says(full)).await;
+    let asked = |handle: &str| cloud.script.attach_volume.calls().iter().filter(|(it, _)| it.handle == handle).count();
+    assert_eq!(["pv-1", "pv-2", "pv-3"].map(asked), [2, 1, 0], "the full machine is not asked again");
     attachments(&cluster).delete("csi-pv-2", &DeleteParams::default()).await.unwrap();
-    let attached = seen(&cluster, "pv-1", is_attached).await;
-    assert_eq!(error(&attached), None);
+    for name in ["pv-1", "pv-3"] {
+        let attached = seen(&cluster, name, is_attached).await;
+        assert_eq!(error(&attached), None);
+    }
+    assert_eq!(["pv-1", "pv-2", "pv-3"].map(asked), [3, 1, 1]);
 }
 
 /// Cases: csi 80
