@@ -10,6 +10,8 @@
 //! While the cloud is at work on many, one list of volumes says which are worth a question (`volume_lists`). Now and then it says which of those that
 //! are attached seem to have left their machines, and are looked at (`lost`).
 //!
+//! What the cloud has said of a full machine counts for all that are to come to it (`full`), and what fails is told on the claim (`told`).
+//!
 //! The vendor's own attacher must not run beside it: what it does is noticed (`hand`), and everything waits then.
 //!
 //! Nothing is detached but what such an object was begun with, only when that is deleted or names something else by now, and not
@@ -17,11 +19,13 @@
 
 mod awaited;
 mod drift;
+mod full;
 mod hand;
 mod lost;
 mod names;
 mod plan;
 mod sync;
+mod told;
 mod turns;
 mod unclear;
 
@@ -58,6 +62,7 @@ use crate::woken::WokenKeys;
 use crate::worker::{self, random};
 
 use self::awaited::AwaitedAttachment;
+use self::full::FullMachines;
 use self::names::NamesNear;
 use self::turns::Turns;
 use self::unclear::UnclearAttachments;
@@ -107,6 +112,7 @@ struct VolumeAttacher {
     /// there adds none.
     is_synced: AtomicBool,
     turns: Mutex<Turns>,
+    full: Mutex<FullMachines>,
     unclear: Mutex<UnclearAttachments>,
     /// The list of volumes, for those that the cloud is at work on.
     lists: VolumeLists<AwaitedAttachment>,
@@ -144,6 +150,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         woken: Mutex::default(),
         is_synced: AtomicBool::new(false),
         turns: Mutex::default(),
+        full: Mutex::default(),
         unclear: Mutex::default(),
         lists: VolumeLists::new(volumes.clone()),
         operations: VolumeOperations::new(
@@ -297,6 +304,7 @@ impl VolumeAttacher {
         let mut versions = self.identity.versions();
         loop {
             changed(&mut versions).await;
+            self.full.lock().clear();
             self.add_due();
         }
     }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use cloud_provider::Error as CloudError;
+use cloud_provider::{Error as CloudError, printable};
 
-use crate::error::{BackOff, Pause, SHOWN};
+use crate::error::{BackOff, Pause, SHOWN, chain};
 use crate::object;
 
 /// As the vendors' provisioners: from a second to five minutes.
@@ -13,7 +13,7 @@ pub(crate) const BACK_OFF: BackOff = BackOff { first: Duration::from_secs(1), lo
 /// How long it rests until a watch has shown what the API server knows.
 pub(crate) const LAG: Duration = Duration::from_secs(1);
 
-/// The most bytes of an error in a status.
+/// The most bytes of an error in a status, and of an event's text.
 const KEPT: usize = 1_024;
 
 /// An error as a status takes it: the API server refuses a longer one of an attachment, and nobody would see it.
@@ -83,6 +83,17 @@ impl Error {
         }
     }
 
+    /// The text of an event: the cause, and the next step whole, however long the cause is.
+    pub(crate) fn event_text(&self) -> String {
+        const STEP: &str = "Next step: ";
+        let cause = chain(self);
+        if cause.contains(STEP) {
+            return cause;
+        }
+        let step = format!(". {STEP}{}", self.next());
+        printable(&cause, KEPT.saturating_sub(step.len())) + &step
+    }
+
     /// The next step, and who has to take it.
     pub(crate) fn next(&self) -> &'static str {
         match self {
@@ -108,6 +119,21 @@ impl Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Cases: csi 54
+    #[test]
+    fn events_say_the_cause_and_the_next_step() {
+        let denied = Error::Cloud(CloudError::Denied("403: not yours (request r-2)".to_owned())).event_text();
+        assert!(
+            denied.starts_with("the cloud did not do it: 403: not yours (request r-2). Next step: check"),
+            "{denied}"
+        );
+        let long = Error::Cloud(CloudError::Unavailable("ä".repeat(2_500))).event_text();
+        assert!(long.ends_with("ä…. Next step: tried again with growing pauses"), "{long}");
+        assert!((1_020..=1_024).contains(&long.len()), "{}", long.len());
+        let own = "the CSINode gives another machine. Next step: look at it";
+        assert_eq!(Error::Refused(own.to_owned()).event_text(), own);
+    }
 
     /// Cases: csi 53
     #[test]

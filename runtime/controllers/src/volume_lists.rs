@@ -57,7 +57,7 @@ impl<T: Awaited> VolumeLists<T> {
         loop {
             self.is_awaited.notified().await;
             while self.is_any_listed() {
-                tokio::time::sleep(REST).await;
+                self.rest().await;
                 if let Err(error) = self.read(&is_done).await {
                     debug!(error = chain(&error), "the list of volumes cannot be read: each of them is asked about");
                     if let CloudError::RetryAfter { after, .. } = error {
@@ -85,8 +85,14 @@ impl<T: Awaited> VolumeLists<T> {
                 self.pending.lock().read(pages);
                 return Ok(());
             }
-            tokio::time::sleep(REST).await;
+            self.rest().await;
         }
+    }
+
+    /// Rests before the next page.
+    async fn rest(&self) {
+        let rest = self.pending.lock().rest();
+        tokio::time::sleep(rest).await;
     }
 
     /// One page of the list of volumes.

@@ -352,9 +352,14 @@ impl VolumeProvisioner {
     fn look_for_a_hand(&self, volume: &PersistentVolume) {
         if let Some(uid) = hand::of_vendor(volume, &self.process, &self.driver())
             && hand::has_waited(self.claim(uid).as_deref())
-            // A process before may have saved it in its last moment.
-            && !self.is_begun(uid)
         {
+            self.saw_a_hand(volume, uid);
+        }
+    }
+
+    /// Another provisioner has made the volume of the claim with this UID.
+    fn saw_a_hand(&self, volume: &PersistentVolume, uid: &str) {
+        if !hand::is_explained(self.intents.lock().get(uid)) {
             let what = format!("PersistentVolume {} was made by another hand", volume.name_any());
             self.vendor.saw(VendorPart::Provisioner, &reference(volume), &what);
         }

@@ -1,12 +1,13 @@
 //! Volumes at the machines of nodes, by the volume-attacher.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cloud_provider::{
-    CloudVolume, Error, PendingVolume, Reply, VolumeAttachment as Attachment, VolumeDescription, VolumePage,
+    CloudVolume, Error, PendingVolume, Reply, VolumeAttachment as Attachment, VolumeDescription, VolumeDetachment,
+    VolumePage,
 };
 use controllers::volume_attacher;
 use k8s_openapi::api::core::v1::{Node, PersistentVolume, Pod};
@@ -18,8 +19,8 @@ use tests::control_plane::Cluster;
 use tests::rig::Rig;
 use tests::wait;
 
-use crate::provisioner::{DRIVER, VolumeCloud, claims, cluster, event, made, node};
-use crate::volumes::{all, create, volume, when};
+use crate::provisioner::{DRIVER, VolumeCloud, cluster, event, made, node};
+use crate::volumes::{all, create, events, volume};
 
 pub(crate) const FINALIZER: &str = "external-attacher/csi-fakecloud-example";
 pub(crate) const NODE_ID: &str = "csi.alpha.kubernetes.io/node-id";
@@ -77,6 +78,16 @@ pub(crate) async fn gone(cluster: &Cluster, volume: &str) {
     .await;
 }
 
+/// The event that says of a claim, or of a volume without one, that it is not attached for this cause, as soon as it is there.
+pub(crate) async fn told(cluster: &Cluster, name: &str, cause: &str) -> String {
+    wait::until(&format!("it is told on {name} that {cause}"), async || {
+        let all = events(cluster, name).await.into_iter();
+        let failed = all.filter(|it| it.reason.as_deref() == Some("VolumeFailedAttach"));
+        failed.filter_map(|it| it.message).find(|it| it.starts_with(cause))
+    })
+    .await
+}
+
 /// Handles and node ids of the volumes that were to be detached.
 pub(crate) fn detached(cloud: &VolumeCloud) -> Vec<(String, String)> {
     cloud.script.detach_volume.calls().into_iter().map(|(it, node)| (it.handle, node)).collect()
@@ -110,59 +121,6 @@ pub(crate) async fn node_shows(cluster: &Cluster, node: &str, driver: &str, hand
         attached.iter().map(|it| it.name.as_str()).eq([name.as_str()]).then_some(())
     })
     .await;
-}
-
-/// With kube-controller-manager's binder and attach/detach controller. The kubelets are the test's.
-///
-/// Cases: csi 46, csi 47, csi 56
-#[tokio::test]
-async fn a_pods_volume_comes_to_its_node_and_moves_to_another() {
-    let cluster = cluster().await;
-    node(&cluster, "n2", "a").await;
-    let managed =
-        json!({ "metadata": { "annotations": { "volumes.kubernetes.io/controller-managed-attach-detach": "true" } } });
-    let nodes: Api<Node> = Api::all(cluster.admin.clone());
-    for name in ["n1", "n2"] {
-        nodes.patch(name, &PatchParams::default(), &Patch::Merge(&managed)).await.unwrap();
-    }
-    let flags = ["--leader-elect=false", CONTROLLERS].map(str::to_owned);
-    cluster.control_plane.start_controller_manager(&flags).unwrap();
-    let cloud = VolumeCloud::new();
-    let context =
-        |(it, _): (cloud_provider::KnownVolume, String)| vec![("device".to_owned(), format!("/dev/{}", it.handle))];
-    cloud.script.attach_volume.answers(move |it| Ok(Attachment::Ready(context(it))).into());
-    let _rig = start(&cluster, &cloud);
-    persistent(&cluster, "pv-1").await;
-    let claim = json!({
-        "metadata": { "name": "data" },
-        "spec": {
-            "accessModes": ["ReadWriteOnce"], "storageClassName": "", "volumeName": "pv-1",
-            "resources": { "requests": { "storage": "1Gi" } },
-        },
-    });
-    made(claims(&cluster), claim).await;
-    when(&cluster, "pv-1", |it| it.status.as_ref().and_then(|it| it.phase.as_deref()) == Some("Bound")).await;
-
-    pod(&cluster, "one", "n1").await;
-    let at_one = seen(&cluster, "pv-1", is_attached).await;
-    assert_eq!(at_one.finalizers(), [FINALIZER]);
-    assert_eq!((at_one.annotations()[NODE_ID].as_str(), at_one.spec.node_name.as_str()), ("n1", "n1"));
-    assert_eq!(json!(at_one.status.unwrap().attachment_metadata), json!({ "device": "/dev/pv-1" }));
-    assert!(all(&cluster).get("pv-1").await.unwrap().finalizers().iter().any(|it| it == FINALIZER));
-    event(&cluster, "one", "SuccessfulAttachVolume").await;
-    node_shows(&cluster, "n1", DRIVER, "pv-1").await;
-
-    pod(&cluster, "two", "n2").await;
-    let told = event(&cluster, "two", "FailedAttachVolume").await;
-    assert!(told.message.unwrap().contains("Multi-Attach"));
-    assert_eq!(cloud.script.attach_volume.asked(), 1, "it is held at one node");
-    let pods: Api<Pod> = Api::namespaced(cluster.admin.clone(), "default");
-    pods.delete("one", &DeleteParams::default().grace_period(0)).await.unwrap();
-    seen(&cluster, "pv-1", |it| it.spec.node_name == "n2" && is_attached(it)).await;
-    assert_eq!(detached(&cloud), [("pv-1".to_owned(), "n1".to_owned())]);
-    let order: Vec<_> = cloud.script.calls().into_iter().filter(|it| it.contains("tach")).collect();
-    assert_eq!(order, ["attach pv-1 n1", "detach pv-1 n1", "attach pv-1 n2"]);
-    cluster.control_plane.kill_controller_manager().await.unwrap();
 }
 
 /// The attachment goes while nobody looks, and everything else of it, too.
@@ -270,11 +228,20 @@ async fn a_volume_stays_where_another_attachment_holds_it() {
 async fn an_attachment_that_fails_says_why_and_goes_on() {
     let cluster = cluster().await;
     let cloud = VolumeCloud::new();
-    let long = Err(Error::Unavailable(format!("busy (request r-1): {}", "ä".repeat(2_500))));
-    cloud.script.attach_volume.answers_next([long.into(), Ok(Attachment::Full("15 are there".to_owned())).into()]);
+    let asked = AtomicUsize::new(0);
+    cloud.script.attach_volume.answers(move |(volume, _)| {
+        let is_first = volume.handle == "pv-1";
+        match is_first.then(|| asked.fetch_add(1, Ordering::SeqCst)) {
+            Some(0) => Err(Error::Unavailable(format!("busy (request r-1): {}", "ä".repeat(2_500)))).into(),
+            Some(1) => Ok(Attachment::Full("15 are there".to_owned())).into(),
+            _ => Ok(Attachment::Ready(Vec::new())).into(),
+        }
+    });
     let _rig = start(&cluster, &cloud);
-    persistent(&cluster, "pv-1").await;
-    attach(&cluster, "pv-1", "n9").await;
+    for name in ["pv-1", "pv-2"] {
+        persistent(&cluster, name).await;
+        attach(&cluster, name, "n9").await;
+    }
     let error = |it: &VolumeAttachment| it.status.as_ref()?.attach_error.as_ref()?.message.clone();
     let says = |text: &'static str| move |it: &VolumeAttachment| error(it).is_some_and(|it| it.contains(text));
     seen(&cluster, "pv-1", says("node n9 has no id of driver")).await;
@@ -284,15 +251,66 @@ async fn an_attachment_that_fails_says_why_and_goes_on() {
     node(&cluster, "n9", "a").await;
     let failed = seen(&cluster, "pv-1", says("busy (request r-1)")).await;
     assert!((1_020..=1_024).contains(&error(&failed).unwrap().len()));
-    event(&cluster, "pv-1", "VolumeFailedAttach").await;
-    seen(&cluster, "pv-1", says("machine n9 takes no more volumes: 15 are there")).await;
-    persistent(&cluster, "pv-2").await;
-    attach(&cluster, "pv-2", "n9").await;
+    let failed = told(&cluster, "pv-1", "the cloud did not do it: busy (request r-1): ää").await;
+    assert!(failed.ends_with("ä…. Next step: tried again with growing pauses"), "{failed}");
+    let full = "machine n9 takes no more volumes: 15 are there";
+    seen(&cluster, "pv-1", says(full)).await;
+    let failed = told(&cluster, "pv-1", full).await;
+    assert!(
+        failed.ends_with("Next step: tried again when a volume leaves the machine, and every 5 minutes"),
+        "{failed}"
+    );
     seen(&cluster, "pv-2", is_attached).await;
-    assert_eq!(cloud.script.attach_volume.asked(), 3, "the full machine is not asked again");
+    persistent(&cluster, "pv-3").await;
+    attach(&cluster, "pv-3", "n9").await;
+    seen(&cluster, "pv-3", says(full)).await;
+    let asked = |handle: &str| cloud.script.attach_volume.calls().iter().filter(|(it, _)| it.handle == handle).count();
+    assert_eq!(["pv-1", "pv-2", "pv-3"].map(asked), [2, 1, 0], "the full machine is not asked again");
     attachments(&cluster).delete("csi-pv-2", &DeleteParams::default()).await.unwrap();
-    let attached = seen(&cluster, "pv-1", is_attached).await;
-    assert_eq!(error(&attached), None);
+    for name in ["pv-1", "pv-3"] {
+        let attached = seen(&cluster, name, is_attached).await;
+        assert_eq!(error(&attached), None);
+    }
+    assert_eq!(["pv-1", "pv-2", "pv-3"].map(asked), [3, 1, 1]);
+}
+
+/// Cases: csi 80
+#[tokio::test]
+async fn a_crash_of_the_provider_attaches_and_detaches_nothing() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    let is_well = Arc::new(AtomicBool::new(false));
+    let crashed = |well: &AtomicBool| {
+        let reason = "the provider crashed over it, and it is set aside".to_owned();
+        let crash = Error::Crashed { after: Duration::from_millis(100), reason };
+        if well.load(Ordering::SeqCst) { Ok(()) } else { Err(crash) }
+    };
+    let well = is_well.clone();
+    cloud.script.attach_volume.answers(move |_| crashed(&well).map(|()| Attachment::Ready(Vec::new())).into());
+    let well = is_well.clone();
+    cloud.script.detach_volume.answers(move |_| crashed(&well).map(|()| VolumeDetachment::Done).into());
+    let _rig = Rig::start(&cluster, &cloud, arriving(Duration::from_secs(1)));
+    persistent(&cluster, "pv-1").await;
+    attach(&cluster, "pv-1", "n1").await;
+    let says = |key: &'static str| {
+        move |it: &VolumeAttachment| {
+            json!(it.status)[key]["message"].to_string().contains("the provider crashed over it")
+        }
+    };
+    let failed = seen(&cluster, "pv-1", says("attachError")).await;
+    thrice_more("it is tried again", || cloud.script.attach_volume.asked()).await;
+    assert!(!is_attached(&failed) && !is_attached(&seen(&cluster, "pv-1", |_| true).await));
+    is_well.store(true, Ordering::SeqCst);
+    seen(&cluster, "pv-1", is_attached).await;
+
+    is_well.store(false, Ordering::SeqCst);
+    attachments(&cluster).delete("csi-pv-1", &DeleteParams::default()).await.unwrap();
+    seen(&cluster, "pv-1", says("detachError")).await;
+    thrice_more("it is tried again", || cloud.script.detach_volume.asked()).await;
+    let held = seen(&cluster, "pv-1", |_| true).await;
+    assert_eq!((is_attached(&held), held.finalizers()), (true, &[FINALIZER.to_owned()][..]));
+    is_well.store(true, Ordering::SeqCst);
+    gone(&cluster, "pv-1").await;
 }
 
 /// Each would be asked about every two seconds.
@@ -335,9 +353,9 @@ async fn many_attachments_that_take_long_are_read_in_one_list() {
     let lists = cloud.script.list_volumes.asked();
     wait::until("the list is read again", async || (cloud.script.list_volumes.asked() >= lists + 3).then_some(()))
         .await;
-    // The first has no list yet, and all are asked about after half a minute.
+    // The first has no list yet, and none is asked about again before half a minute.
     let asked = cloud.script.attach_volume.asked();
-    assert!(asked <= 2 * COUNT + 1, "in six seconds each would be asked about three times: {asked}");
+    assert!(asked <= 2 * COUNT + 1, "in fifteen seconds each would be asked about seven times: {asked}");
     is_done.store(true, Ordering::SeqCst);
     for name in &names {
         seen(&cluster, name, is_attached).await;

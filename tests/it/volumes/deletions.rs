@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cloud_provider::{CloudVolume, MarkedClaim, PendingVolume, VolumeDeletion, VolumeDescription, VolumePage};
+use cloud_provider::{CloudVolume, Error, MarkedClaim, PendingVolume, VolumeDeletion, VolumeDescription, VolumePage};
 use controllers::volume_provisioner::{Budget, Options};
 use http::Method;
 use k8s_openapi::api::core::v1::Namespace;
@@ -87,17 +87,67 @@ async fn a_volume_that_goes_without_a_claim_says_why_it_stays() {
     assert_eq!(cloud.deleted(), [""; 0]);
 }
 
-/// Cases: csi 43
+/// Cases: csi 43, csi 80
 #[tokio::test]
 async fn a_failed_deletion_keeps_the_persistent_volume() {
     let cluster = cluster().await;
     let cloud = VolumeCloud::new();
-    cloud.script.delete_volume.answers(|_| Err(cloud_provider::Error::Denied("it is protected".to_owned())).into());
+    cloud.script.delete_volume.answers(|volume| {
+        Err(match volume.handle.as_str() {
+            "denied" => Error::Denied("it is protected".to_owned()),
+            "unavailable" => Error::Unavailable("502 without a text".to_owned()),
+            "invalid" => Error::Invalid("it is no handle".to_owned()),
+            _ => {
+                let reason = "the provider crashed over it, and it is set aside".to_owned();
+                Error::Crashed { after: Duration::from_millis(100), reason }
+            }
+        })
+        .into()
+    });
     let _rig = start(&cluster, &cloud);
+    let rows = [
+        ("denied", "it is protected"),
+        ("unavailable", "502 without a text"),
+        ("invalid", "it is no handle"),
+        ("crashed", "the provider crashed over it"),
+    ];
+    let mut before = Vec::new();
+    for (name, cause) in rows {
+        before.push(released(&cluster, name, name, "Delete").await);
+        let told = event(&cluster, name, "VolumeFailedDelete").await;
+        assert!(told.message.unwrap().contains(cause), "{name}");
+    }
+    for name in ["unavailable", "crashed"] {
+        let tries = || cloud.deleted().iter().filter(|it| *it == name).count();
+        wait::until(&format!("{name} is tried again"), async || (tries() >= 3).then_some(())).await;
+    }
+    for (volume, (name, _)) in before.into_iter().zip(rows) {
+        assert_eq!(all(&cluster).get(name).await.unwrap(), volume);
+    }
+}
+
+/// The credential is exchanged while the volume is being deleted: in the other account there is none of this cluster, and the answer says that it is gone.
+///
+/// Cases: csi 43
+#[tokio::test]
+async fn a_deletion_that_another_account_confirms_counts_for_nothing() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    cloud.script.belongs_to("ours");
+    let _rig = start(&cluster, &cloud);
+    cloud.script.delete_volume.hold(true);
     let before = released(&cluster, "pv-1", "vol-1", "Delete").await;
+    wait::until("it is being deleted", async || (cloud.deleted() == ["vol-1"]).then_some(())).await;
+    cloud.script.belongs_to("theirs");
+    cloud.script.gets_another_credential();
+    cloud.script.delete_volume.hold(false);
     let told = event(&cluster, "pv-1", "VolumeFailedDelete").await;
-    assert!(told.message.unwrap().contains("it is protected"));
+    assert!(told.message.unwrap().contains("the credential belongs to the cloud account \"theirs\""));
     assert_eq!(all(&cluster).get("pv-1").await.unwrap(), before);
+    assert_eq!(cloud.deleted(), ["vol-1"], "nothing is deleted in the other account");
+    cloud.script.belongs_to("ours");
+    cloud.script.gets_another_credential();
+    volume_gone(&cluster, "pv-1").await;
 }
 
 /// The host's own write of the memo is no reason to come back before the cloud's time.

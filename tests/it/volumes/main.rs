@@ -17,6 +17,7 @@ mod lies;
 mod many;
 mod migrated;
 mod placed;
+mod pods;
 mod provisioner;
 mod refusals;
 mod replicas;

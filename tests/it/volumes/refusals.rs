@@ -62,6 +62,50 @@ async fn a_claim_of_a_refused_class_gets_its_volume_once_it_is_right() {
     assert_eq!(cloud.abandoned(), [""; 0], "nothing was begun");
 }
 
+/// Somebody has deleted it before the claim came, and makes it again.
+#[tokio::test]
+async fn a_claim_of_a_deleted_class_waits_until_it_is_back() {
+    let cluster = cluster().await;
+    class(&cluster, "fast", json!({})).await;
+    let classes: Api<StorageClass> = Api::all(cluster.admin.clone());
+    classes.delete("fast", &DeleteParams::default()).await.unwrap();
+    let cloud = VolumeCloud::new();
+    let _rig = start(&cluster, &cloud);
+    let volume = claim(&cluster, "data", "fast", given()).await;
+    let told = event(&cluster, "data", "ProvisioningFailed").await;
+    assert!(told.message.unwrap().contains("StorageClass fast does not exist. Next step: create it"));
+    assert_eq!(cloud.made(), [""; 0]);
+    no_intent(&cluster).await;
+    class(&cluster, "fast", json!({})).await;
+    when(&cluster, &volume, |_| true).await;
+    assert_eq!(cloud.made(), [volume]);
+}
+
+/// A clone begins as a copy of another claim's volume: without one it would be empty.
+///
+/// Cases: csi 33
+#[tokio::test]
+async fn a_claim_that_clones_another_one_is_refused() {
+    let cluster = cluster().await;
+    class(&cluster, "fast", json!({})).await;
+    let cloud = VolumeCloud::new();
+    let _rig = start(&cluster, &cloud);
+    claim(&cluster, "data", "fast", json!({})).await;
+    let clone = json!({
+        "metadata": { "name": "clone", "annotations": given() },
+        "spec": {
+            "accessModes": ["ReadWriteOnce"], "storageClassName": "fast",
+            "resources": { "requests": { "storage": "1536Mi" } },
+            "dataSource": { "kind": "PersistentVolumeClaim", "name": "data" },
+        },
+    });
+    crate::provisioner::made(claims(&cluster), clone).await;
+    let told = event(&cluster, "clone", "ProvisioningFailed").await;
+    assert!(told.message.unwrap().contains("leave dataSource out"));
+    assert_eq!((cloud.made(), cloud.abandoned()), (Vec::new(), Vec::new()));
+    no_intent(&cluster).await;
+}
+
 /// An earlier call may have sent a request: what that made goes first.
 #[tokio::test]
 async fn a_volume_that_is_refused_later_is_taken_back_first() {

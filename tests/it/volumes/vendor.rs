@@ -12,8 +12,10 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
 use k8s_openapi::api::storage::v1::CSINode;
 use kube::ResourceExt as _;
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
-use serde_json::json;
+use serde_json::{Value, json};
 use tests::control_plane::Cluster;
+use tests::faults::Faults;
+use tests::lagging::Recorded;
 use tests::rig::Rig;
 use tests::vendor::gcp::allow_disks;
 use tests::wait;
@@ -21,6 +23,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::attachments::{FINALIZER, NODE_ID, attach, attachments, is_attached, persistent, seen};
+use crate::claims::pending_cloud;
 use crate::provisioner::{DRIVER, VolumeCloud, claim, class, cluster, given, made, no_intent};
 use crate::volumes::{PROVISIONED_BY, create, volume};
 
@@ -113,6 +116,47 @@ async fn forbid_leases_of_disks(cluster: &Cluster) {
             roles.replace(&role.name_any(), &PostParams::default(), &role).await.unwrap();
         }
     }
+}
+
+/// The PersistentVolume with this name that the vendor's provisioner saves for a claim.
+fn vendors_volume(claim: &str, name: &str) -> Value {
+    let mut made = volume(name, DRIVER);
+    made["metadata"]["annotations"] = json!({ PROVISIONED_BY: DRIVER });
+    made["spec"]["csi"]["volumeHandle"] = json!(format!("handle-of-{name}"));
+    made["spec"]["csi"]["volumeAttributes"] =
+        json!({ "storage.kubernetes.io/csiProvisionerIdentity": format!("1764460800000-8081-{DRIVER}") });
+    let uid = name.strip_prefix("pvc-").unwrap();
+    made["spec"]["claimRef"] =
+        json!({ "kind": "PersistentVolumeClaim", "name": claim, "namespace": "default", "uid": uid });
+    made
+}
+
+/// Options by which a vendor's provisioner is looked for all the time.
+fn provisioner() -> volume_provisioner::Options {
+    volume_provisioner::Options { vendor_period: Duration::from_millis(100), ..volume_provisioner::Options::default() }
+}
+
+/// Claims that are begun here, and whose volumes the vendor saves then, one after the other until its hand is noticed. Returns the event's text.
+async fn served_by_both(cluster: &Cluster, cloud: &VolumeCloud) -> String {
+    let all: Api<Event> = Api::all(cluster.admin.clone());
+    let mut number = 0;
+    let told = wait::until("its hand is noticed", async || {
+        number += 1;
+        let owner = format!("both-{number}");
+        cloud.script.create_volume.hold(true);
+        let name = claim(cluster, &owner, "fast", given()).await;
+        // Once it is noticed, no more is begun.
+        let begun = async || cloud.made().contains(&name).then_some(());
+        if wait::within(Duration::from_secs(2), begun).await.is_some() {
+            create(cluster, &vendors_volume(&owner, &name)).await.unwrap();
+        }
+        cloud.script.create_volume.hold(false);
+        wait::until("it is answered", async || (cloud.script.create_volume.in_flight() == 0).then_some(())).await;
+        let found = all.list(&ListParams::default()).await.ok()?.items;
+        found.into_iter().find(|it| it.reason.as_deref() == Some(REASON))
+    })
+    .await;
+    told.message.unwrap()
 }
 
 /// Waits until one more key was looked at and put back than so many before.
@@ -303,11 +347,7 @@ async fn a_provisioner_without_a_lease_is_noticed_by_its_hand() {
     let cluster = cluster().await;
     class(&cluster, "fast", json!({})).await;
     let cloud = VolumeCloud::new();
-    let options = volume_provisioner::Options {
-        vendor_period: Duration::from_millis(100),
-        ..volume_provisioner::Options::default()
-    };
-    let rig = Rig::start(&cluster, &cloud, options);
+    let rig = Rig::start(&cluster, &cloud, provisioner());
     let all: Api<Event> = Api::all(cluster.admin.clone());
     let mut number = 0;
     let told = wait::until("its hand is noticed", async || {
@@ -315,14 +355,7 @@ async fn a_provisioner_without_a_lease_is_noticed_by_its_hand() {
         // Given to nobody: none is made here.
         let owner = format!("vendors-{number}");
         let name = claim(&cluster, &owner, "fast", json!({})).await;
-        let uid = name.strip_prefix("pvc-").unwrap();
-        let mut made = volume(&name, DRIVER);
-        made["metadata"]["annotations"] = json!({ PROVISIONED_BY: DRIVER });
-        made["spec"]["csi"]["volumeAttributes"] =
-            json!({ "storage.kubernetes.io/csiProvisionerIdentity": format!("1764460800000-8081-{DRIVER}") });
-        made["spec"]["claimRef"] =
-            json!({ "kind": "PersistentVolumeClaim", "name": owner, "namespace": "default", "uid": uid });
-        create(&cluster, &made).await.unwrap();
+        create(&cluster, &vendors_volume(&owner, &name)).await.unwrap();
         let found = all.list(&ListParams::default()).await.ok()?.items;
         found.into_iter().find(|it| it.reason.as_deref() == Some(REASON))
     })
@@ -339,6 +372,37 @@ async fn a_provisioner_without_a_lease_is_noticed_by_its_hand() {
         (cloud.made() == [name.as_str()]).then_some(())
     })
     .await;
+}
+
+/// Its PersistentVolume comes after its cloud has answered, and the claim is begun here long before.
+///
+/// Cases: csi 74
+#[tokio::test]
+async fn a_provisioner_of_claims_begun_here_is_noticed() {
+    let cluster = cluster().await;
+    class(&cluster, "fast", json!({})).await;
+    let cloud = pending_cloud();
+    let rig = Rig::start(&cluster, &cloud, provisioner());
+    let message = served_by_both(&cluster, &cloud).await;
+    assert!(message.contains("was made by another hand") && message.contains("csi-provisioner"), "{message}");
+    let (asked, before) = (cloud.script.create_volume.asked(), rig.tries());
+    claim(&cluster, "data", "fast", given()).await;
+    put_back(&rig, before).await;
+    assert_eq!(cloud.script.create_volume.asked(), asked, "nothing more is begun");
+}
+
+/// The watch lags, and shows none of the vendor's PersistentVolumes.
+///
+/// Cases: csi 74
+#[tokio::test]
+async fn a_volume_that_a_vendor_saves_first_is_noticed() {
+    let cluster = cluster().await;
+    class(&cluster, "fast", json!({})).await;
+    let (cloud, faults) = (VolumeCloud::new(), Faults::new());
+    Recorded::now(&cluster.admin, "persistentvolumes").await.stay(&faults);
+    let _rig = Rig::start_as(cluster.faulty(&faults), &cloud, provisioner());
+    let message = served_by_both(&cluster, &cloud).await;
+    assert!(message.contains("was made by another hand") && message.contains("csi-provisioner"), "{message}");
 }
 
 /// The one whose work nobody does here is the vendor's to do.

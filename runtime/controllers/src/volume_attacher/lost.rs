@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cloud_provider::Error as CloudError;
 use serde_json::json;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tracing::{debug, warn};
 
 use super::VolumeAttacher;
@@ -93,6 +93,7 @@ impl VolumeAttacher {
         }
         let metadata = json!({ "uid": live.metadata.uid, "resourceVersion": live.metadata.resource_version });
         self.patch_status(&live, metadata, json!({ "attached": false, "attachmentMetadata": null })).await?;
+        self.full.lock().has_left(&said.node_id, Instant::now());
         let text = format!(
             "volume {} is not at machine {} any more, where it was attached, and nothing here has detached it: it is attached again",
             said.handle, said.node_id

@@ -7,8 +7,7 @@ use std::time::Duration;
 use cloud_provider::{
     AttachMode, Error as CloudError, PendingVolume, Reply, VolumeAttachment as Attachment, VolumeDetachment,
 };
-use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ObjectReference, PersistentVolume};
+use k8s_openapi::api::core::v1::PersistentVolume;
 use k8s_openapi::api::storage::v1::VolumeAttachment;
 use kube::ResourceExt as _;
 use kube::api::{Patch, PatchParams};
@@ -17,12 +16,13 @@ use tokio::time::{Instant, timeout};
 use tracing::{debug, info, warn};
 
 use super::awaited::AwaitedAttachment;
+use super::full::full;
 use super::plan::{self, ATTACH_MEMO, AttachStep, DETACH_MEMO, HANDLE, KnownFacts, NODE_ID, TakenPlace, VolumeTarget};
+use super::told::reason_of;
 use super::turns::{PATIENCE, TurnPlace};
 use super::{ATTACHMENT, VOLUME, VolumeAttacher};
 use crate::cloud_call::{CALL, late};
 use crate::error::{BackOff, Pause, chain};
-use crate::events::reference;
 use crate::migrated;
 use crate::node_fields;
 use crate::object::answer;
@@ -152,10 +152,11 @@ impl VolumeAttacher {
         mode: &AttachMode,
     ) -> Result<AttachProgress, Error> {
         self.cloud.check().await.map_err(Error::Cloud)?;
+        let (VolumeTarget { volume, node_id }, asked) = (&target, Instant::now());
+        self.check_room(attachment, &target, asked)?;
         if !self.enter(attachment, &target, false) {
             return Ok(AttachProgress::Waiting);
         }
-        let VolumeTarget { volume, node_id } = &target;
         match self.asked(attachment, Some(&target), self.cloud.attach(volume, node_id, mode)).await? {
             Attachment::Ready(context) => {
                 self.unclear.lock().arrived(attachment.metadata.uid.as_deref(), &target);
@@ -167,7 +168,10 @@ impl VolumeAttacher {
                 "volume {} is attached to {other}: it comes once that has let go of it",
                 volume.handle
             ))),
-            Attachment::Full(why) => Err(Error::Full(format!("machine {node_id} takes no more volumes: {why}"))),
+            Attachment::Full(why) => {
+                self.full.lock().add(node_id, &why, asked);
+                Err(full(node_id, &why))
+            }
         }
     }
 
@@ -241,6 +245,7 @@ impl VolumeAttacher {
         let asked = Instant::now();
         match self.asked(attachment, None, self.cloud.detach(volume, node_id)).await? {
             VolumeDetachment::Done => {
+                self.full.lock().has_left(node_id, Instant::now());
                 let uid = attachment.metadata.uid.as_deref();
                 let rest = self.unclear.lock().rest(uid, &target, self.options.arrival, asked);
                 if let Some(rest) = rest {
@@ -347,26 +352,7 @@ impl VolumeAttacher {
         Ok(AttachProgress::Over)
     }
 
-    /// Shows why it is not attached, or not detached: kube-controller-manager tells it to the pod. Whether it is attached is not said
-    /// with it, since the watch may lag behind that.
-    async fn say_error(&self, name: &str, error: &Error) {
-        let Some(attachment) = self.attachments.get(name) else { return };
-        let text = chain(error);
-        self.events.warn_once(name, &self.about(&attachment), reason_of(&attachment), &text);
-        let Some(status) = plan::error_status(&attachment, &text, matches!(error, Error::Full(_)), Timestamp::now())
-        else {
-            return;
-        };
-        if let Err(error) = self.write_status(&attachment, status).await {
-            warn!(
-                error = chain(&error),
-                attachment = name,
-                "the error cannot be shown in the VolumeAttachment's status"
-            );
-        }
-    }
-
-    async fn write_status(&self, attachment: &VolumeAttachment, status: Value) -> Result<(), Error> {
+    pub(super) async fn write_status(&self, attachment: &VolumeAttachment, status: Value) -> Result<(), Error> {
         self.patch_status(attachment, json!({ "uid": attachment.metadata.uid }), status).await
     }
 
@@ -422,30 +408,6 @@ impl VolumeAttacher {
             self.cloud.description().one_at_a_time_per_node.then(|| TurnPlace::Machine(target.node_id.clone()));
         let places = [TurnPlace::Volume(target.volume.handle.clone())].into_iter().chain(machine).collect();
         self.turns.lock().enter(&attachment.name_any(), places, goes, Instant::now())
-    }
-
-    /// The object that a person looks at: the claim of the volume, else the volume, else the attachment.
-    pub(super) fn about(&self, attachment: &VolumeAttachment) -> ObjectReference {
-        let volume = self.volume_of(attachment);
-        let claim = volume.as_ref().and_then(|it| it.spec.as_ref()?.claim_ref.clone());
-        match (claim, volume.filter(|it| it.metadata.name.is_some())) {
-            (Some(claim), _) => ObjectReference {
-                api_version: Some("v1".to_owned()),
-                kind: Some("PersistentVolumeClaim".to_owned()),
-                resource_version: None,
-                ..claim
-            },
-            (None, Some(volume)) => reference(volume.as_ref()),
-            (None, None) => reference(attachment),
-        }
-    }
-}
-
-/// The reason of events about an attachment that is not as it should be.
-fn reason_of(attachment: &VolumeAttachment) -> &'static str {
-    match attachment.metadata.deletion_timestamp.is_some() {
-        true => "VolumeFailedDetach",
-        false => "VolumeFailedAttach",
     }
 }
 

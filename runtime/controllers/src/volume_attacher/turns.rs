@@ -89,6 +89,11 @@ impl Turns {
         }
     }
 
+    /// Whether an attachment holds places: the cloud is at work on it, or may be.
+    pub(super) fn is_at_work(&self, attachment: &str) -> bool {
+        self.holders.contains_key(attachment)
+    }
+
     /// Whether the places of an attachment stay its own, although it is not at work.
     pub(super) fn is_kept(&self, attachment: &str) -> bool {
         self.holders.get(attachment).is_some_and(|it| it.is_unsure && !it.is_late)

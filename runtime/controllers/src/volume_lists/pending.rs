@@ -7,10 +7,16 @@ use cloud_provider::CloudVolume;
 
 /// How long it rests between two pages of the list.
 pub(crate) const REST: Duration = Duration::from_secs(3);
-/// How long an object waits for the list before it is asked about all the same: of one that has failed, a list shows nothing. Of many
-/// it is longer, so that one is asked about in the time of a page.
-const SHORTEST_WAIT: Duration = Duration::from_secs(30);
-const LONGEST_WAIT: Duration = Duration::from_secs(300);
+/// The same while there are many objects.
+const REST_OF_MANY: Duration = Duration::from_secs(5);
+/// More objects than these are many.
+const FEW: usize = 10;
+/// How long an object waits for the list before it is asked about all the same: of one that has failed, a list shows nothing.
+const WAIT: Duration = Duration::from_secs(30);
+/// Of many one is asked about in so long, so that they and the list together are fewer requests than one in three seconds.
+const WAIT_FOR_EACH: Duration = Duration::from_secs(9);
+/// No object waits longer, however many there are.
+const LONGEST_WAIT: Duration = Duration::from_mins(30);
 
 /// The state that an object waits for, as far as a list can show it.
 pub(crate) trait Awaited {
@@ -49,7 +55,19 @@ impl<T: Awaited> PendingObjects<T> {
         }
         self.listed.insert(object.to_owned(), awaited);
         let each = u32::try_from(self.under_way.len()).unwrap_or(u32::MAX);
-        Some(REST.saturating_mul(each).clamp(SHORTEST_WAIT, LONGEST_WAIT))
+        Some(match self.are_many() {
+            true => WAIT_FOR_EACH.saturating_mul(each).min(LONGEST_WAIT),
+            false => WAIT,
+        })
+    }
+
+    /// How long it rests before the next page of the list.
+    pub(super) fn rest(&self) -> Duration {
+        if self.are_many() { REST_OF_MANY } else { REST }
+    }
+
+    fn are_many(&self) -> bool {
+        self.under_way.len() > FEW
     }
 
     /// An object is asked about now.
@@ -110,7 +128,7 @@ mod tests {
         let mut all = PendingObjects::default();
         assert_eq!((all.put("a", AwaitedBytes("v1", 2)), all.is_any_listed()), (None, false), "no more than one page");
         for (name, handle) in [("b", "v2"), ("c", "v3"), ("d", "v4")] {
-            assert_eq!(all.put(name, AwaitedBytes(handle, 2)), Some(SHORTEST_WAIT), "{name}");
+            assert_eq!(all.put(name, AwaitedBytes(handle, 2)), Some(WAIT), "{name}");
         }
         assert_eq!(all.done(&[]), [""; 0], "what a list lacks proves nothing");
         let page = [volume("v1", 2), volume("v2", 2), volume("v3", 2), volume("v4", 1)];
@@ -141,6 +159,56 @@ mod tests {
             let waits = (0..count).filter_map(|it| all.put(&it.to_string(), AwaitedBytes("v1", 2)));
             waits.last().map(|it| it.as_secs())
         };
-        assert_eq!([2, 50, 100, 10_000].map(&mut longest), [Some(30), Some(150), Some(300), Some(300)]);
+        assert_eq!([2, 10, 50, 100, 10_000].map(&mut longest), [30, 30, 450, 900, 1_800].map(Some));
+    }
+
+    /// The times of all requests in the first hour about so many objects that never come to an end, one begun after the other: questions about one
+    /// of them, and lists of one page. The cloud wants to be asked about each after two seconds.
+    fn requests(count: usize) -> Vec<Duration> {
+        const STEP: Duration = Duration::from_millis(100);
+        let mut all = PendingObjects::default();
+        let mut due: Vec<_> = std::iter::successors(Some(Duration::ZERO), |it| Some(*it + STEP)).take(count).collect();
+        let mut next_list: Option<Duration> = None;
+        let (mut now, mut requests) = (Duration::ZERO, Vec::new());
+        while now < Duration::from_hours(1) {
+            for (nth, due) in due.iter_mut().enumerate().filter(|(_, due)| **due <= now) {
+                all.asked(&nth.to_string());
+                let longest = all.put(&nth.to_string(), AwaitedBytes("v1", 2)).unwrap_or_default();
+                *due = now + longest.max(Duration::from_secs(2));
+                requests.push(now);
+            }
+            if next_list.is_some_and(|it| it <= now) {
+                assert_eq!(all.done(&[volume("v1", 1)]), [""; 0]);
+                all.read(1);
+                requests.push(now);
+                next_list = None;
+            }
+            if next_list.is_none() && all.is_any_listed() {
+                next_list = Some(now + all.rest());
+            }
+            now += STEP;
+        }
+        requests
+    }
+
+    /// Cases: csi 60
+    #[test]
+    fn a_hundred_objects_cost_less_than_a_request_in_three_seconds() {
+        const WINDOW: Duration = Duration::from_mins(10);
+        let requests = requests(100);
+        // From when all are begun.
+        for from in (10..3_000).step_by(10).map(Duration::from_secs) {
+            let within = requests.iter().filter(|it| (from..from + WINDOW).contains(*it)).count();
+            assert!((120..200).contains(&within), "{within} from {from:?} on");
+        }
+    }
+
+    /// Cases: csi 60
+    #[test]
+    fn a_few_objects_are_asked_about_as_often_as_they_come() {
+        for (count, expected) in [(1, 1_800), (5, 1_200 + 5 * 120), (10, 1_200 + 10 * 120)] {
+            let asked = requests(count).len();
+            assert!(asked.abs_diff(expected) <= 20, "{count}: {asked} in an hour, and not {expected}");
+        }
     }
 }

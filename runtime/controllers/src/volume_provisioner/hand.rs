@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use kube::ResourceExt as _;
 
-use super::intent::{self, IDENTITY};
+use super::intent::{self, IDENTITY, Intent};
 use super::request::PROVISIONED_BY;
 
 /// The UID of the claim for which another provisioner of this driver has made a volume that is new; `None` for one of this process, and for one
@@ -24,8 +24,15 @@ pub(super) fn has_waited(claim: Option<&PersistentVolumeClaim>) -> bool {
     claim.is_some_and(|it| bound_to(it).is_none())
 }
 
+/// Whether an intent explains a PersistentVolume of its claim that this process has not saved: a process before has begun it, and may have saved that in
+/// its last moment. One that was begun here explains none: another provisioner serves the claim, too.
+pub(super) fn is_explained(intent: Option<&Intent>) -> bool {
+    intent.is_some_and(|it| it.is_from_before)
+}
+
 #[cfg(test)]
 mod tests {
+    use cloud_provider::DesiredVolume;
     use serde_json::{Value, from_value, json};
 
     use super::*;
@@ -67,6 +74,17 @@ mod tests {
             ("/spec/claimRef", Value::Null),
         ] {
             assert_eq!(vendors(&[(path, value.clone())]), None, "{path}: {value}");
+        }
+    }
+
+    /// Cases: csi 74
+    #[test]
+    fn an_intent_that_was_begun_here_explains_no_hand() {
+        let own = Intent::new(DesiredVolume::default(), PersistentVolume::default(), None);
+        let of_process_before = Intent { is_from_before: true, is_inherited: false, ..own.clone() };
+        let rows = [(None, false), (Some(&own), false), (Some(&of_process_before), true)];
+        for (intent, expected) in rows {
+            assert_eq!(is_explained(intent), expected, "{intent:?}");
         }
     }
 

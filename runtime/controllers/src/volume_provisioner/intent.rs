@@ -47,6 +47,8 @@ pub(super) struct Intent {
     pub(super) is_kept: bool,
     /// Whether a process before may have saved its PersistentVolume.
     pub(super) is_inherited: bool,
+    /// Whether a process before has begun it, for as long as this one knows of it.
+    pub(super) is_from_before: bool,
     /// When this process first knew of it.
     pub(super) begun: Instant,
 }
@@ -113,6 +115,7 @@ impl Intent {
             is_called: false,
             is_kept: false,
             is_inherited: false,
+            is_from_before: false,
             begun: Instant::now(),
         }
     }
@@ -262,6 +265,7 @@ impl Intent {
             is_called: true,
             is_kept: true,
             is_inherited: true,
+            is_from_before: true,
             ..Self::new(desired, text.volume, text.selected_node)
         };
         let is_its_own = is_its_own && config_map.metadata.name.as_ref() == Some(&intent.config_map_name());

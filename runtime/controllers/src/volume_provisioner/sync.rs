@@ -9,6 +9,7 @@ use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use tokio::time::{Instant, timeout};
 use tracing::{debug, info, warn};
 
+use super::hand;
 use super::intent::{self, Intent};
 use super::plan::{self, ClaimStep};
 use super::request::{self, ClaimRefusal, SELECTED_NODE};
@@ -44,7 +45,11 @@ impl VolumeProvisioner {
         };
         let class = match answer(self.class_api.get_opt(class)).await {
             Ok(Some(found)) => found,
-            Ok(None) => return Err(Error::Waits(format!("StorageClass {class} does not exist"))),
+            Ok(None) => {
+                return Err(Error::Waits(format!(
+                    "StorageClass {class} does not exist. Next step: create it, or delete the claim"
+                )));
+            }
             Err(source) => return Err(Error::Write { what: "the question for the StorageClass", source }),
         };
         // The watch may lag after a restart: a claim gets one volume.
@@ -327,6 +332,10 @@ impl VolumeProvisioner {
             Err(object::Error::Refused(status)) if status.reason == "AlreadyExists" => {
                 let found = answer(self.plain_volume_api.get(&volume.name_any())).await;
                 let found = found.map_err(|source| Error::Write { what, source })?;
+                // The claim had none when this one was begun, and the watch may not have shown it.
+                if let Some(uid) = hand::of_vendor(&found, &self.process, &self.driver()) {
+                    self.saw_a_hand(&found, uid);
+                }
                 let handle = |saved: &k8s_openapi::api::core::v1::PersistentVolume| {
                     saved.spec.as_ref().and_then(|it| it.csi.as_ref()).map(|it| it.volume_handle.clone())
                 };

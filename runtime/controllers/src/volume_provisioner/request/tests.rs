@@ -170,6 +170,7 @@ fn an_intent_survives_in_its_config_map() {
     let kept = intent.config_map().unwrap();
     let read = Intent::kept(&kept, DRIVER).unwrap();
     assert!(read.is_called && read.is_kept && read.is_inherited, "another process may have called");
+    assert!(read.is_from_before && !intent.is_from_before);
     assert!(read.is_returned && read.is_refused && read.is_retained());
     assert_eq!(read.made.as_deref(), Some("vol-1"));
     assert_eq!((&read.desired, &read.skeleton), (&intent.desired, &intent.skeleton));
@@ -211,9 +212,13 @@ fn claims_that_cannot_be_served_are_refused_and_ask_nobody() {
     let class = storage_class(json!({}));
     let of_spec = |spec: Value| claim(json!({ "spec": spec }));
     check_refused(&of_spec(json!({ "selector": { "matchLabels": {} } })), &class, "Selector is not supported");
-    let snapshot =
-        json!({ "dataSource": { "kind": "VolumeSnapshot", "name": "s", "apiGroup": "snapshot.storage.k8s.io" } });
-    check_refused(&of_spec(snapshot), &class, "leave dataSource out");
+    let snapshot = json!({ "kind": "VolumeSnapshot", "name": "s", "apiGroup": "snapshot.storage.k8s.io" });
+    let clone = json!({ "kind": "PersistentVolumeClaim", "name": "other" });
+    for source in [snapshot, clone] {
+        for field in ["dataSource", "dataSourceRef"] {
+            check_refused(&of_spec(json!({ field: source })), &class, "leave dataSource out");
+        }
+    }
     check_refused(&of_spec(json!({ "volumeAttributesClassName": "gold" })), &class, "volumeAttributesClassName");
     let sized = |size: &str| of_spec(json!({ "resources": { "requests": { "storage": size } } }));
     check_refused(&sized("101Gi"), &class, "101Gi is more than the largest volume of driver csi.example.com: 100Gi");

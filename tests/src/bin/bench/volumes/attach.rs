@@ -19,7 +19,7 @@ use crate::table::row;
 const ATTACHES: usize = 100;
 /// From the last begun attach to the window.
 const LEAD: Duration = Duration::from_secs(10);
-/// All of them are under way in it: as long as each waits at most until it is asked about by itself, and a tenth.
+/// All of them are under way in it. They are asked about by themselves one after the other, so that any window has its part of these questions.
 const WINDOW: Duration = Duration::from_secs(330);
 /// After so long without a request aerostat is at rest.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -64,7 +64,7 @@ pub(crate) async fn measure() -> Result<()> {
         "cloud calls a second",
         hundredths(asked.len() as f64 / window),
         "100: 1 for each; 10 workers keep it at 10 by default",
-        "33 or less",
+        "0.33 or less",
     );
     details(&mut table, &kinds(&asked), window);
     row(&mut table, "API writes meanwhile, without events", format!("{meanwhile:.0}"), "0", "0");
