@@ -170,7 +170,30 @@ fn a_volume_at_work_is_neither_detached_nor_deleted_yet() {
     let (detached, requests, _) = call(busy(), || detach(&Acme::<true>, &known, "m-1"));
     assert!(matches!(detached, Ok(VolumeDetachment::Pending(_))) && requests.len() == 1, "it may be an attachment");
     let (deleted, requests, _) = call(busy(), || delete(&Acme::<true>, &known));
-    assert!(matches!(deleted, Ok(VolumeDeletion::Pending(_))) && requests.len() == 1, "{requests:?}");
+    let Ok(VolumeDeletion::Pending(left)) = deleted else { panic!("{deleted:?}") };
+    assert_eq!((left.wait.milliseconds, requests.len()), (1_000, 1), "{requests:?}");
+}
+
+/// Cases: csi 21
+#[test]
+fn a_volume_at_work_is_given_up_without_another_memo() {
+    let abandoned = |memo: Option<&str>| {
+        let disk = json!({ "size": 10, "mark": mark(CLUSTER, UID), "at": null });
+        let mut cloud = Disks::<true>::default().with(&desired().name, disk);
+        cloud.actions.begin("disk-2", 2_000_000, FakeMoment::default());
+        let unwanted = DesiredVolume { memo: memo.map(str::to_owned), ..desired() };
+        let (left, requests, _) = call(cloud, || abandon(&Acme::<true>, &unwanted));
+        let Ok(VolumeDeletion::Pending(left)) = left else { panic!("{left:?}") };
+        assert_eq!(left.wait.milliseconds, 1_000);
+        (left.memo.unwrap(), requests.len())
+    };
+    for known in ["made disk-2 since 1", "made disk-2 since 1 number 3"] {
+        assert_eq!(abandoned(Some(known)), (known.to_owned(), 1), "the host writes nothing");
+    }
+    for unknown in [None, Some("lost since 1"), Some("lost since 1 number 0"), Some("made disk-9 since 1")] {
+        let (memo, _) = abandoned(unknown);
+        assert!(memo.starts_with("made disk-2 since ") && memo != "made disk-2 since 1", "{unknown:?}: {memo}");
+    }
 }
 
 #[test]
