@@ -45,6 +45,7 @@ fn a_volume_survives_each_request_that_goes_wrong() {
     assert_eq!(testing::converge_volumes::<Acme<false>, _>(Disks::<false>::default, &desired()), [""; 0]);
 }
 
+/// Cases: csi 28, adv 176
 #[test]
 fn a_volume_of_another_is_never_taken() {
     let name = desired().name;
@@ -65,6 +66,7 @@ fn a_volume_of_another_is_never_taken() {
     }
 }
 
+/// Cases: adv 177
 #[test]
 fn a_volume_of_another_that_a_memo_names_is_left_alone() {
     let memo = Some("made disk-2 since 1".to_owned());
@@ -118,6 +120,7 @@ fn a_volume_that_failed_or_is_too_small_is_made_again() {
     }
 }
 
+/// Cases: csi 37, adv 178
 #[test]
 fn a_volume_of_another_cluster_or_in_use_is_not_deleted() {
     let known = KnownVolume::of("disk-2");
@@ -219,6 +222,7 @@ fn a_block_device_grows_alone_where_the_vendor_says_so() {
     assert_eq!((grows_on_node::<false>(&block), grows_on_node::<false>(&files)), (true, true));
 }
 
+/// Cases: adv 178
 #[test]
 fn a_volume_of_another_cluster_does_not_grow() {
     let disk = json!({ "size": 1, "mark": mark("another-cluster", UID), "at": null });
@@ -228,6 +232,7 @@ fn a_volume_of_another_cluster_does_not_grow() {
     assert_eq!(requests.len(), 1, "it was read");
 }
 
+/// Cases: adv 177
 #[test]
 fn a_memo_of_another_program_stops_a_creation() {
     for memo in ["disk-2", "made vol-7 since 1", "lost since x", "lost since 1 2"] {
