@@ -5,7 +5,8 @@
 //!
 //! - A creation is sent only when nothing of the claim's is there. After one without an answer, or one that an earlier process may
 //!   have sent, its name is looked for, and it is sent again only when that was absent for [`VolumePauses::create_again`]; where the cloud would
-//!   make a second one ([`VolumeBackend::REFUSES_SECOND`]), in a call that the host tells to be the only one with its memo.
+//!   make a second one ([`VolumeBackend::REFUSES_SECOND`]), in a call that the host tells to be the only one with its memo. An error
+//!   that may pass, before that or for which nothing was created, is a reason to announce it again, after a pause that grows.
 //! - A volume is the claim's by its mark, or by its name and the vendor's own mark. One of the same name that is another's is
 //!   never taken, whatever the memo says.
 //! - A volume that failed, or is smaller than was asked for, is deleted and made again, after a longer pause each time: no PersistentVolume

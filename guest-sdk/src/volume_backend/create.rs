@@ -31,7 +31,10 @@ pub fn create<B: VolumeBackend>(backend: &B, desired: &DesiredVolume) -> Result<
             return settle(backend, desired, memo.as_ref(), &live, &volume);
         }
     }
-    let Claimed { ours, others } = claimed(backend, desired, &cluster)?;
+    let Claimed { ours, others } = match claimed(backend, desired, &cluster) {
+        Ok(it) => it,
+        Err(error) => return unsent(backend, desired, memo, error),
+    };
     let mut ours = ours.into_iter();
     if let Some((live, volume)) = ours.next() {
         let doubled: Vec<_> = ours.map(|(_, it)| it.title()).collect();
@@ -58,8 +61,8 @@ pub fn create<B: VolumeBackend>(backend: &B, desired: &DesiredVolume) -> Result<
     }
     let now = clock::now();
     let since = match &memo {
-        None if desired.is_first_create() => return send(backend, desired),
-        Some(VolumeMemo::Announced { .. }) if desired.is_memo_new() => return send(backend, desired),
+        None if desired.is_first_create() => return send(backend, desired, memo),
+        Some(VolumeMemo::Announced { .. }) if desired.is_memo_new() => return send(backend, desired, memo),
         // A call that has died may have sent it.
         None | Some(VolumeMemo::Announced { .. }) => now,
         Some(memo) => memo.since(),
@@ -71,7 +74,7 @@ pub fn create<B: VolumeBackend>(backend: &B, desired: &DesiredVolume) -> Result<
     // Those before have failed.
     match remaining(since, again_after(number.saturating_sub(1)), now) {
         Some(left) => Ok(lost(desired, (since, number), left)),
-        None if B::REFUSES_SECOND => send(backend, desired),
+        None if B::REFUSES_SECOND => send(backend, desired, memo),
         None => {
             let because = format_args!("volume {} is about to be created again", desired.name);
             announced(desired, number, because)
@@ -153,9 +156,13 @@ fn again_after(failed: u32) -> Duration {
     Duration::from_secs((1 << failed.min(10)) / 2).min(LONGEST)
 }
 
-fn send<B: VolumeBackend>(backend: &B, desired: &DesiredVolume) -> Result<VolumeCreation> {
+fn send<B: VolumeBackend>(backend: &B, desired: &DesiredVolume, memo: Option<VolumeMemo>) -> Result<VolumeCreation> {
     let (name, poll, number) = (&desired.name, backend.pauses().poll, creation_number(desired)?);
-    Ok(match backend.create(desired)? {
+    let making = match backend.create(desired) {
+        Ok(it) => it,
+        Err(error) => return unsent(backend, desired, memo, error),
+    };
+    Ok(match making {
         Making::Made(live) => {
             let volume = backend.volume(&live);
             let memo = VolumeMemo::Made { handle: volume.handle.clone(), since: clock::now(), number };
@@ -197,6 +204,27 @@ fn announced(desired: &DesiredVolume, number: u32, because: impl std::fmt::Displ
     };
     let memo = VolumeMemo::Announced { since: clock::now().max(earlier), number };
     Ok(VolumeCreation::Pending(PendingVolume::new(Some(memo.text()), SOON, because)))
+}
+
+/// The answer to an error after which nothing was created. An announcement would be spent by it, and the claim would wait as long as after a creation
+/// that was lost: where the error may pass by itself, it is announced again, after a pause that grows with the time since the first.
+fn unsent<B: VolumeBackend>(
+    backend: &B,
+    desired: &DesiredVolume,
+    memo: Option<VolumeMemo>,
+    error: Error,
+) -> Result<VolumeCreation> {
+    let may_pass = !B::REFUSES_SECOND && desired.is_memo_new() && !error.is_refusal();
+    let Some(VolumeMemo::Announced { since, number }) = memo.filter(|_| may_pass) else { return Err(error) };
+    let asked = match &error {
+        Error::RetryAfter(pause) => Duration::from_millis(pause.milliseconds.into()),
+        _ => backend.pauses().poll,
+    };
+    let after = asked.max(Duration::from_secs(clock::now().saturating_sub(since))).min(LONGEST);
+    events::warning(None, "ProvisioningFailed", error.why());
+    // Other words, and nearly the time of the first.
+    let memo = VolumeMemo::Announced { since: since.saturating_add(1), number };
+    Ok(VolumeCreation::Pending(PendingVolume::new(Some(memo.text()), after, error.why())))
 }
 
 fn lost(desired: &DesiredVolume, (since, number): (u64, u32), after: Duration) -> VolumeCreation {

@@ -1,5 +1,7 @@
 //! One step towards the absence of a volume: one that Kubernetes has, or one that was asked for in vain.
 
+use std::time::Duration;
+
 use super::cloud::{FoundVolume, SOON, VolumeBackend, at_work, is_claims, is_foreign, live};
 use super::create::claimed;
 use super::memo::VolumeMemo;
@@ -18,7 +20,7 @@ use crate::{
 pub fn delete<B: VolumeBackend>(backend: &B, unwanted: &KnownVolume) -> Result<VolumeDeletion> {
     let (live, volume) = match live(backend, unwanted)? {
         None => return Ok(VolumeDeletion::Done),
-        Some(FoundVolume::AtWork) => return Ok(busy(at_work(unwanted))),
+        Some(FoundVolume::AtWork) => return Ok(pending(backend.pauses().poll, at_work(unwanted))),
         Some(FoundVolume::Whole(found)) => found,
     };
     if is_foreign(&volume, &cluster()?) {
@@ -58,8 +60,13 @@ pub fn abandon<B: VolumeBackend>(backend: &B, unwanted: &DesiredVolume) -> Resul
         match delete_one(backend, live, volume)? {
             VolumeDeletion::Done => {}
             VolumeDeletion::Pending(it) => {
-                let memo = VolumeMemo::Made { handle: volume.handle.clone(), since: now, number: 1 };
-                return Ok(VolumeDeletion::Pending(PendingVolume { memo: Some(memo.text()), ..it }));
+                // Its time decides nothing here: a memo with another one would be one more write of the host's for each call.
+                let is_known = matches!(&memo, Some(VolumeMemo::Made { handle, .. }) if *handle == volume.handle);
+                let memo = match is_known {
+                    true => unwanted.memo.clone(),
+                    false => Some(VolumeMemo::Made { handle: volume.handle.clone(), since: now, number: 1 }.text()),
+                };
+                return Ok(VolumeDeletion::Pending(PendingVolume { memo, ..it }));
             }
             in_use @ VolumeDeletion::InUse(_) => return Ok(in_use),
         }
@@ -79,14 +86,14 @@ fn delete_one<B: VolumeBackend>(backend: &B, live: &B::Live, volume: &CloudVolum
         return Ok(VolumeDeletion::InUse(volume.attached_to.clone()));
     }
     if volume.state == VolumeState::Changing {
-        return Ok(busy(format!("the cloud is at work on {}", volume.title())));
+        return Ok(pending(backend.pauses().poll, format!("the cloud is at work on {}", volume.title())));
     }
     Ok(match backend.delete(live)? {
         Change::Done(()) => VolumeDeletion::Done,
-        Change::Busy(why) => busy(why),
+        Change::Busy(why) => pending(SOON, why),
     })
 }
 
-fn busy(why: String) -> VolumeDeletion {
-    VolumeDeletion::Pending(PendingVolume::new(None, SOON, why))
+fn pending(after: Duration, why: String) -> VolumeDeletion {
+    VolumeDeletion::Pending(PendingVolume::new(None, after, why))
 }

@@ -45,6 +45,7 @@ fn a_volume_survives_each_request_that_goes_wrong() {
     assert_eq!(testing::converge_volumes::<Acme<false>, _>(Disks::<false>::default, &desired()), [""; 0]);
 }
 
+/// Cases: csi 28, adv 176
 #[test]
 fn a_volume_of_another_is_never_taken() {
     let name = desired().name;
@@ -65,6 +66,7 @@ fn a_volume_of_another_is_never_taken() {
     }
 }
 
+/// Cases: adv 177
 #[test]
 fn a_volume_of_another_that_a_memo_names_is_left_alone() {
     let memo = Some("made disk-2 since 1".to_owned());
@@ -118,6 +120,7 @@ fn a_volume_that_failed_or_is_too_small_is_made_again() {
     }
 }
 
+/// Cases: csi 37, adv 178
 #[test]
 fn a_volume_of_another_cluster_or_in_use_is_not_deleted() {
     let known = KnownVolume::of("disk-2");
@@ -170,7 +173,30 @@ fn a_volume_at_work_is_neither_detached_nor_deleted_yet() {
     let (detached, requests, _) = call(busy(), || detach(&Acme::<true>, &known, "m-1"));
     assert!(matches!(detached, Ok(VolumeDetachment::Pending(_))) && requests.len() == 1, "it may be an attachment");
     let (deleted, requests, _) = call(busy(), || delete(&Acme::<true>, &known));
-    assert!(matches!(deleted, Ok(VolumeDeletion::Pending(_))) && requests.len() == 1, "{requests:?}");
+    let Ok(VolumeDeletion::Pending(left)) = deleted else { panic!("{deleted:?}") };
+    assert_eq!((left.wait.milliseconds, requests.len()), (1_000, 1), "{requests:?}");
+}
+
+/// Cases: csi 21
+#[test]
+fn a_volume_at_work_is_given_up_without_another_memo() {
+    let abandoned = |memo: Option<&str>| {
+        let disk = json!({ "size": 10, "mark": mark(CLUSTER, UID), "at": null });
+        let mut cloud = Disks::<true>::default().with(&desired().name, disk);
+        cloud.actions.begin("disk-2", 2_000_000, FakeMoment::default());
+        let unwanted = DesiredVolume { memo: memo.map(str::to_owned), ..desired() };
+        let (left, requests, _) = call(cloud, || abandon(&Acme::<true>, &unwanted));
+        let Ok(VolumeDeletion::Pending(left)) = left else { panic!("{left:?}") };
+        assert_eq!(left.wait.milliseconds, 1_000);
+        (left.memo.unwrap(), requests.len())
+    };
+    for known in ["made disk-2 since 1", "made disk-2 since 1 number 3"] {
+        assert_eq!(abandoned(Some(known)), (known.to_owned(), 1), "the host writes nothing");
+    }
+    for unknown in [None, Some("lost since 1"), Some("lost since 1 number 0"), Some("made disk-9 since 1")] {
+        let (memo, _) = abandoned(unknown);
+        assert!(memo.starts_with("made disk-2 since ") && memo != "made disk-2 since 1", "{unknown:?}: {memo}");
+    }
 }
 
 #[test]
@@ -196,6 +222,7 @@ fn a_block_device_grows_alone_where_the_vendor_says_so() {
     assert_eq!((grows_on_node::<false>(&block), grows_on_node::<false>(&files)), (true, true));
 }
 
+/// Cases: adv 178
 #[test]
 fn a_volume_of_another_cluster_does_not_grow() {
     let disk = json!({ "size": 1, "mark": mark("another-cluster", UID), "at": null });
@@ -205,6 +232,7 @@ fn a_volume_of_another_cluster_does_not_grow() {
     assert_eq!(requests.len(), 1, "it was read");
 }
 
+/// Cases: adv 177
 #[test]
 fn a_memo_of_another_program_stops_a_creation() {
     for memo in ["disk-2", "made vol-7 since 1", "lost since x", "lost since 1 2"] {

@@ -93,7 +93,7 @@ impl Volumes for Ebs {
     }
 
     fn get(handle: &str) -> Result<Option<CloudVolume>> {
-        volume_backend::get(&EbsCall::new()?, handle)
+        volume_backend::get(&EbsCall::telling()?, handle)
     }
 
     /// One filter for all of them. It says nothing about those that it lacks: these are asked about one by one.
@@ -104,7 +104,7 @@ impl Volumes for Ebs {
             _ => api::by_ids(&ids).map_err(Error::from),
         };
         let one = |handle: &String| {
-            let (call, found) = (EbsCall::new()?, found.as_ref().map_err(Clone::clone)?);
+            let (call, found) = (EbsCall::telling()?, found.as_ref().map_err(Clone::clone)?);
             match found.iter().find(|it| it.id == *handle) {
                 Some(volume) => Ok(Some(call.volume(&EbsWithChange::of(volume.clone())))),
                 None => volume_backend::get(&call, handle),
@@ -115,7 +115,7 @@ impl Volumes for Ebs {
 
     /// EC2 has no page of fewer than five volumes: a smaller one is a part of it, and the others are read again.
     fn list(cursor: Option<&str>, limit: u32) -> Result<VolumePage> {
-        let (call, (told, token)) = (EbsCall::new()?, position(cursor)?);
+        let (call, (told, token)) = (EbsCall::telling()?, position(cursor)?);
         let found = api::page(&call.cluster, token, limit)?;
         let shown: Vec<&EbsVolume> = found.volumes.iter().skip(told).take(limit.max(1) as usize).collect();
         let told = told + shown.len();
@@ -160,6 +160,11 @@ impl EbsWithChange {
         }
     }
 
+    /// Whether it is on its way to an instance, or from one: EC2 calls it `in-use` all the same.
+    fn moves(&self) -> bool {
+        self.volume.attachments.iter().any(|it| it.state != "attached")
+    }
+
     fn at(&self, instance: &str) -> Option<&EbsAttachment> {
         self.volume.attachments.iter().find(|it| it.instance == instance)
     }
@@ -176,6 +181,9 @@ struct EbsCall {
     attributes: Vec<(String, String)>,
     /// Whether its size is to change.
     expands: bool,
+    /// Whether volumes are only told, and no step is taken by them: one on its way is changing then. A step looks at the instance that it is about,
+    /// since one that never arrives is to be detached, and one that is elsewhere is not waited for.
+    tells: bool,
 }
 
 impl EbsCall {
@@ -184,7 +192,12 @@ impl EbsCall {
     /// `invalid` for settings that cannot work.
     fn new() -> Result<Self> {
         let (cluster, lag) = (ClusterSettings::read()?, settings::get(&CREATE_AGAIN_AFTER)?);
-        Ok(Self { cluster, lag, key: ZONES[0], attributes: Vec::new(), expands: false })
+        Ok(Self { cluster, lag, key: ZONES[0], attributes: Vec::new(), expands: false, tells: false })
+    }
+
+    /// A call that tells of volumes.
+    fn telling() -> Result<Self> {
+        Ok(Self { tells: true, ..Self::new()? })
     }
 }
 
@@ -241,10 +254,14 @@ impl VolumeBackend for EbsCall {
     fn volume(&self, live: &EbsWithChange) -> CloudVolume {
         let volume = &live.volume;
         let name = volume.tags.get(NAME).map(String::as_str).unwrap_or_default();
+        let state = match live.state() {
+            VolumeState::Ready if self.tells && live.moves() => VolumeState::Changing,
+            state => state,
+        };
         let shown = CloudVolume::new(&volume.id, name, volume.gibibytes.saturating_mul(GIB))
             .in_place(self.key, &volume.zone)
             .owner(tags::owner(&volume.tags))
-            .state(live.state())
+            .state(state)
             .attached_to(volume.attachments.iter().map(|it| &it.instance));
         CloudVolume { attributes: self.attributes.clone(), ..shown }
     }

@@ -105,7 +105,7 @@ async fn a_lost_answer_and_a_late_list_make_one_volume() {
     assert_eq!(all.iter().map(|it| it.id.to_string()).collect::<Vec<_>>(), [volume.handle.as_str()]);
 }
 
-/// Cases: csi 28, csi 37, csi 44
+/// Cases: csi 28, csi 37, csi 44, adv 178, bad-volume
 #[tokio::test]
 async fn volumes_of_others_and_protected_ones_stay() {
     let (rig, volumes) = rig().await;

@@ -196,6 +196,8 @@ async fn a_lost_attachment_is_waited_for_before_it_is_gone() {
 }
 
 /// A machine that joined once more under another name. The first attachment goes with the first node, and the volume is in use.
+///
+/// Cases: adv 179
 #[tokio::test]
 async fn a_volume_stays_where_another_attachment_holds_it() {
     let cluster = cluster().await;

@@ -140,7 +140,7 @@ async fn no_room_gives_a_claim_back_to_the_scheduler() {
     assert_eq!(memos, [(None, false), (Some("op-1".to_owned()), true)]);
 }
 
-/// Cases: csi 30
+/// Cases: csi 30, bad-volume
 #[tokio::test]
 async fn a_used_up_quota_keeps_the_node_and_is_told_once() {
     let cluster = cluster().await;
@@ -348,7 +348,7 @@ async fn an_intent_that_was_deleted_is_written_again() {
     assert_eq!(cloud.abandoned(), [""; 0]);
 }
 
-/// Cases: csi 2, csi 13
+/// Cases: csi 2, csi 13, bad-volume
 #[tokio::test]
 async fn claims_of_others_and_of_odd_classes_cost_no_call() {
     let cluster = cluster().await;

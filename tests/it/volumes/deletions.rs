@@ -55,6 +55,7 @@ async fn a_volume_that_a_machine_has_is_told_and_not_detached() {
     assert_eq!(cloud.script.calls(), ["delete vol-1", "delete vol-1"], "nothing but a second try");
 }
 
+/// Cases: adv 182
 #[tokio::test]
 async fn a_volume_that_two_persistent_volumes_have_is_kept() {
     let cluster = cluster().await;

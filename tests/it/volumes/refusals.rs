@@ -165,6 +165,8 @@ async fn a_refused_claim_that_changes_all_the_time_costs_few_calls() {
 }
 
 /// Two pods would write to one filesystem. Both are asked for at the same time, so that no watch has shown the first.
+///
+/// Cases: adv 177, adv 182
 #[tokio::test]
 async fn a_volume_that_is_given_to_two_claims_is_the_firsts_alone() {
     let cluster = cluster().await;

@@ -7,8 +7,8 @@ use serde_json::json;
 use super::cloud::{Acme, Disks};
 use super::{CLUSTER, UID, abandon, announces, call, create, desired, mark};
 use crate::testing::protocol::{AdminFailure, How, Orders};
-use crate::testing::{Host, SimulatedCloud};
-use crate::{Cluster, DesiredVolume, VolumeCreation, VolumeDeletion};
+use crate::testing::{self, Host, Request, Response, SimulatedCloud};
+use crate::{Cluster, DesiredVolume, Error, Method, Result, VolumeCreation, VolumeDeletion};
 
 /// A process dies over the second creation, which the cloud has taken or not, and its list shows half a minute late.
 ///
@@ -72,6 +72,51 @@ fn a_creation_is_sent_again_by_the_first_call_with_its_memo() {
     assert!(looked.memo.unwrap().starts_with("lost since ") && looked.wait.milliseconds == 1_000);
     let (unique, requests, _) = call(Disks::<true>::default(), || create(&Acme::<true>, &asked("lost since 1")));
     assert!(unique.is_ok() && requests.last().unwrap() == "POST api /disks", "the cloud refuses a second one");
+}
+
+/// Cases: csi 20
+#[test]
+fn an_error_spends_no_announcement_before_it_is_sent() {
+    /// The answer to the first call with a memo that has announced a creation at 990, where requests of this method fail so.
+    fn created(at: u64, fails: Method, status: u16, pause: Option<u32>) -> Result<VolumeCreation> {
+        let headers: Vec<_> = pause.map(|it| ("retry-after".to_owned(), it.to_string())).into_iter().collect();
+        let answers = move |request: &Request| match request.method == fails {
+            true => Ok(Response { status, headers: headers.clone(), body: Vec::new() }),
+            false => testing::answer(200, "[]"),
+        };
+        let host = Host::new().cluster(Cluster::of("kubernetes", CLUSTER)).at(at).answers(answers);
+        let said = host.run(|| create(&Acme::<false>, &desired().with_new_memo("lost since 990 number +2")));
+        let told: Vec<_> = host.events().into_iter().map(|it| it.reason).collect();
+        assert_eq!(told, vec!["ProvisioningFailed"; usize::from(said.is_ok())]);
+        said
+    }
+    for (at, fails, status, pause, expected) in [
+        (990, Method::Get, 500, None, 1),
+        (1_000, Method::Get, 503, None, 10),
+        (9_000, Method::Get, 503, None, 300),
+        (1_000, Method::Get, 429, Some(40), 40),
+        (1_100, Method::Get, 429, Some(40), 110),
+        (1_000, Method::Post, 429, None, 10),
+    ] {
+        let said = created(at, fails, status, pause);
+        let Ok(VolumeCreation::Pending(again)) = said else { panic!("{fails:?} {status}: {said:?}") };
+        assert!(announces(&again) && again.wait.reason.contains(&status.to_string()), "{again:?}");
+        let told = (again.memo.as_deref(), again.wait.milliseconds / 1_000);
+        assert_eq!(told, (Some("lost since 991 number +2"), expected), "{fails:?} {status} at {at}");
+    }
+    for status in [401, 422] {
+        let refused = created(1_000, Method::Get, status, None);
+        assert!(refused.as_ref().is_err_and(Error::is_refusal), "{refused:?}");
+    }
+    // Another call may have sent it, and a cloud that refuses a second one needs no announcement.
+    let host = Host::new().cluster(Cluster::of("kubernetes", CLUSTER)).answers(|_| testing::answer(503, ""));
+    let announced = desired().with_new_memo("lost since 990 number +2");
+    let known = host.run(|| create(&Acme::<false>, &DesiredVolume { extra: Vec::new(), ..announced.clone() }));
+    let unique = host.run(|| create(&Acme::<true>, &announced));
+    assert!(
+        matches!((&known, &unique), (Err(Error::Unavailable(_)), Err(Error::Unavailable(_)))),
+        "{known:?} {unique:?}"
+    );
 }
 
 /// Cases: csi 27

@@ -163,7 +163,7 @@ fn volumes_of_the_vendors_controller_are_taken_over() {
     }
 }
 
-/// Cases: csi 36, csi 37, csi 39
+/// Cases: csi 36, csi 37, csi 39, adv 178
 #[test]
 fn volumes_of_others_or_in_use_are_not_deleted() {
     let delete = |differs: Value| call(FakeEc2::default().with(differs), || <Ebs as Volumes>::delete(&second()));
@@ -197,7 +197,7 @@ fn volumes_of_others_or_in_use_are_not_deleted() {
     }
 }
 
-/// Cases: csi 40, csi 43
+/// Cases: csi 40, csi 43, bad-volume
 #[test]
 fn volumes_are_gone_when_two_questions_say_so() {
     let gone = KnownVolume::of("vol-9");
@@ -218,7 +218,7 @@ fn volumes_are_gone_when_two_questions_say_so() {
     assert!(matches!(failed.run(|| <Ebs as Volumes>::delete(&gone)), Err(Error::Unavailable(_))));
 }
 
-/// Cases: csi 29, csi 30
+/// Cases: csi 29, csi 30, bad-volume
 #[test]
 fn volumes_without_room_are_told_from_a_used_up_quota() {
     let create =

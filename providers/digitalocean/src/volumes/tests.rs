@@ -261,7 +261,7 @@ fn an_action_that_failed_is_told_beside_a_refusal() {
     assert_eq!(told, ["VolumeActionFailed"]);
 }
 
-/// Cases: csi 40
+/// Cases: csi 40, bad-volume
 #[test]
 fn a_node_id_or_a_handle_of_another_form_is_refused() {
     for node in ["web-1", "042", "-1", ""] {

@@ -59,7 +59,7 @@ impl ZonalPlace {
 mod tests {
     use super::*;
 
-    /// Cases: csi 40
+    /// Cases: csi 40, bad-volume
     #[test]
     fn handles_and_node_ids_are_read_in_full_or_not() {
         let handle = "projects/p1/zones/europe-west1-b/disks/pvc-1";

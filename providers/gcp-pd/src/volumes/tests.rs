@@ -194,7 +194,7 @@ fn volumes_are_gone_when_two_questions_say_so() {
     }
 }
 
-/// Cases: csi 29, csi 30
+/// Cases: csi 29, csi 30, bad-volume
 #[test]
 fn volumes_without_room_are_told_from_a_used_up_quota() {
     let create = |status, reason| {

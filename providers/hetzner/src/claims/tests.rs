@@ -273,7 +273,7 @@ fn volumes_with_the_vendors_labels_alone_are_taken_over() {
     }
 }
 
-/// Cases: csi 39, csi 44
+/// Cases: csi 39, csi 44, bad-volume
 #[test]
 fn volumes_of_others_in_use_or_protected_are_not_deleted() {
     let delete = |differs: Value| {
@@ -421,7 +421,7 @@ fn actions_that_failed_are_told_and_begun_again() {
     assert_eq!((requests.len(), told.len()), (3, 0), "the host tells it by the error");
 }
 
-/// Cases: csi 40
+/// Cases: csi 40, bad-volume
 #[test]
 fn ids_of_another_form_are_refused() {
     for node in ["web-1", "042", "-1", ""] {

@@ -196,7 +196,7 @@ mod tests {
         assert!(why.contains("lacks the parameter tier"), "{why}");
     }
 
-    /// Cases: csi 14, csi 15
+    /// Cases: csi 14, csi 15, adv 181
     #[test]
     fn names_of_secrets_are_made_and_none_reaches_a_provider() {
         let pair = |name, namespace| {

@@ -270,6 +270,7 @@ mod tests {
         assert_eq!(first("data-web-0"), first("data-web-3"));
     }
 
+    /// Cases: adv 180
     #[test]
     fn a_kubelets_label_names_no_place_that_the_cloud_does_not() {
         let mut world = World::new(&[("n1", "a"), ("n2", "b"), ("n3", "forged"), ("n4", "a")]);
@@ -286,6 +287,7 @@ mod tests {
         assert_eq!(world.places(AT).unwrap(), ["zone=b"], "for that node alone, which the cloud has not named yet");
     }
 
+    /// Cases: adv 180
     #[test]
     fn places_that_labels_alone_name_are_asked_about() {
         let world = World::new(&[("n1", "a"), ("n2", "b"), ("n3", "b"), ("n4", "c")]);
@@ -314,7 +316,7 @@ mod tests {
         assert_eq!(found, BTreeSet::from([pairs(&[("rack", "1")]), pairs(&[(ZONE, "a"), ("rack", "1")])]));
     }
 
-    /// Cases: csi 8
+    /// Cases: csi 8, bad-volume
     #[test]
     fn a_node_without_driver_is_given_back_and_without_labels_waits() {
         let mut world = World::new(&[("n1", "a"), ("n2", "b")]);

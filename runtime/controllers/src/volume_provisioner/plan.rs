@@ -240,6 +240,7 @@ mod tests {
         assert_eq!(volume(&pv("Delete", "Bound", unguarded), &[], DRIVER), VolumeStep::Guard);
     }
 
+    /// Cases: adv 182
     #[test]
     fn another_persistent_volume_with_the_same_volume_is_found() {
         let named = |name: &str, driver: &str| {

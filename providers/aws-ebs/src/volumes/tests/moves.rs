@@ -40,6 +40,28 @@ fn volumes_that_are_attached_say_their_device() {
     }
 }
 
+/// Cases: csi 60
+#[test]
+fn volumes_on_their_way_are_told_as_changing() {
+    for (state, expected) in [
+        ("attached", VolumeState::Ready),
+        ("attaching", VolumeState::Changing),
+        ("detaching", VolumeState::Changing),
+        ("busy", VolumeState::Changing),
+    ] {
+        let at = json!({ "i-1": { "device": "/dev/xvdbz", "state": state, "since": fake::written(NOW) } });
+        let tags = json!({ "ebs.csi.aws.com/cluster": "true" });
+        let stage = Stage::of(FakeEc2::default().with(json!({ "state": "in-use", "at": at, "tags": tags })));
+        let listed = stage.run(|| <Ebs as Volumes>::list(None, 500)).unwrap().volumes.remove(0);
+        let alone = stage.run(|| <Ebs as Volumes>::get(SECOND)).unwrap().unwrap();
+        let beside = stage.run(|| Ebs::get_each(&[SECOND, "vol-1"].map(str::to_owned))).remove(0).unwrap().unwrap();
+        for told in [listed, alone, beside] {
+            assert_eq!((told.handle.as_str(), &told.state), (SECOND, &expected), "{state}");
+            assert_eq!(told.attached_to, ["i-1"], "{state}");
+        }
+    }
+}
+
 /// Cases: csi 58, csi 59
 #[test]
 fn volumes_at_a_full_or_busy_instance_are_no_error() {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Cases: csi 30
+/// Cases: csi 30, bad-volume
 #[test]
 fn refusals_of_a_creation_are_sorted() {
     let create = |status: u16, name: &'static str, message: &'static str| {
@@ -82,7 +82,7 @@ fn volumes_are_gone_when_two_reads_say_so() {
     assert!(matches!(answer, Err(Error::Unavailable(_))), "{answer:?}");
 }
 
-/// Cases: csi 40
+/// Cases: csi 40, bad-volume
 #[test]
 fn ids_of_another_form_are_refused() {
     for handle in

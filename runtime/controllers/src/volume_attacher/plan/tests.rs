@@ -121,7 +121,7 @@ fn an_attachment_that_goes_is_undone_without_volume_and_node() {
 /// A kubelet writes its CSINode, and could name another's machine. A PersistentVolume that was deleted and made again may be another
 /// volume's.
 ///
-/// Cases: csi 51
+/// Cases: csi 51, adv 180
 #[test]
 fn a_volume_is_detached_where_it_was_attached() {
     let volume = pv(json!({}));
@@ -148,6 +148,8 @@ fn an_attachment_that_has_left_holds_nothing() {
 }
 
 /// An attachment that a person made beside another one, a node that is another machine's by now, a machine under two names.
+///
+/// Cases: adv 179
 #[test]
 fn a_volume_that_another_attachment_holds_stays() {
     let volume = pv(json!({}));
@@ -193,6 +195,8 @@ fn a_volume_that_another_attachment_holds_stays() {
 }
 
 /// A watch may show an attachment as it was before it was begun, or at its last machine.
+///
+/// Cases: adv 179
 #[test]
 fn the_api_server_is_asked_about_what_may_hold_a_volume() {
     let (volume, taken) = (pv(json!({})), target("7"));
@@ -212,6 +216,8 @@ fn the_api_server_is_asked_about_what_may_hold_a_volume() {
 }
 
 /// Its kubelet writes a CSINode, and may say whatever it likes in it.
+///
+/// Cases: adv 180
 #[test]
 fn a_node_that_says_it_is_another_nodes_machine_gets_no_volume() {
     let nodes = [("n1", "acme:///zone/7"), ("n2", "acme:///zone/8"), ("n3", "acme://"), ("n4", "acme:///zone/9")];

@@ -186,7 +186,7 @@ fn texts_of_steps_are_searched_and_refused_or_printable() {
 
 type VolumeEdit = fn(&mut wit::Volume);
 
-/// Cases: csi 18
+/// Cases: csi 18, adv 182
 #[test]
 fn a_created_volume_is_the_one_that_was_asked_for() {
     let created = |change: fn(&mut wit::Volume)| {
@@ -215,6 +215,7 @@ fn a_created_volume_is_the_one_that_was_asked_for() {
     assert!(expansion(wit::Expansion::Ready(wit::ExpandedVolume { bytes: 9, node_must_grow: true }), 10).is_err());
 }
 
+/// Cases: adv 182
 #[test]
 fn a_volume_with_another_handle_is_no_answer() {
     assert!(found(volume_of("vol-1"), "vol-1", &described()).is_ok());
@@ -222,6 +223,7 @@ fn a_volume_with_another_handle_is_no_answer() {
     assert!(why.contains("asked for volume vol-1, and answers volume vol-2"), "{why}");
 }
 
+/// Cases: adv 176
 #[test]
 fn parameters_that_are_not_described_are_not_passed() {
     let pair = |key: &str| (word(key), word("a"));
