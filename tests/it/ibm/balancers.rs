@@ -224,7 +224,9 @@ async fn ibm_036_a_chosen_name_takes_nothing_over() {
     other.served().await;
     let made = rig.body("POST", BALANCERS);
     let there = rig.cloud.account().all(VpcKind::LoadBalancer);
-    assert_eq!((made["name"].as_str(), there.len()), (Some("elsewhere"), 3));
+    let renamed = rig.body("PATCH", &format!("{BALANCERS}/*"));
+    assert_eq!((&made["name"], &renamed), (&json!(IbmCloud::default_name(UID)), &json!({ "name": "elsewhere" })));
+    assert_eq!(there.len(), 3);
     assert!(before.iter().all(|it| there.contains(it)), "{there:#?}");
     other.gone().await;
     assert_eq!(rig.cloud.account().all(VpcKind::LoadBalancer), before, "the one of the other VPC stays");

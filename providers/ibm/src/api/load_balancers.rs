@@ -3,6 +3,7 @@
 use aerostat_sdk::http::Request;
 use aerostat_sdk::{Method, Result};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{VpcId, at, get, lists};
 
@@ -217,6 +218,11 @@ pub(crate) fn create(body: &impl Serialize) -> Request {
 /// The request that deletes one.
 pub(crate) fn delete(id: &str) -> Request {
     at(Method::Delete, ["load_balancers", id])
+}
+
+/// The request that gives it another name.
+pub(crate) fn rename(id: &str, name: &str) -> Request {
+    at(Method::Patch, ["load_balancers", id]).json(&json!({ "name": name })).header("content-type", MERGE_PATCH)
 }
 
 /// The request that makes a listener or a pool of it: `part` is their name in paths.

@@ -16,7 +16,10 @@ use crate::settings::IbmAccountSettings;
 /// A load balancer as the Service asks for it.
 #[derive(Debug)]
 pub(super) struct DesiredVpcBalancer {
+    /// The name under which it is made.
     pub(super) name: String,
+    /// The name that its author chose.
+    pub(super) chosen_name: Option<String>,
     pub(super) is_public: bool,
     /// Whether it is a network load balancer: the one that is there decides.
     pub(super) is_network: bool,
@@ -57,7 +60,8 @@ impl DesiredVpcBalancer {
     ) -> Result<Self> {
         let mut reading = IbmReading::of(service, live);
         check_selector(reading.annotations)?;
-        let chosen = reading.read(&NAME)?;
+        // The vendor's controller takes names that are not allowed here.
+        let chosen_name = reading.read_or_keep(&NAME, |live, text| (live.name == text).then(|| text.to_owned()))?;
         let annotations = reading.annotations;
         let features = annotations.read(&FEATURES)?.unwrap_or_default();
         let quota = annotations.get(&MEMBER_QUOTA)?;
@@ -65,7 +69,8 @@ impl DesiredVpcBalancer {
         let is_network = live.map_or(asks_for_network, VpcBalancer::is_network);
         let protocol = protocol(service, is_network, live)?;
         let mut desired = Self {
-            name: chosen.unwrap_or_else(|| names::own(service, settings)),
+            name: names::own(service, settings),
+            chosen_name,
             is_public: annotations.get(&IP_TYPE)?,
             is_network,
             protocol,

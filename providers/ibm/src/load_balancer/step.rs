@@ -153,6 +153,11 @@ impl VpcStep {
     }
 }
 
+/// Gives the load balancer `id` another name.
+pub(super) fn rename(id: &str, name: &str) -> VpcStep {
+    VpcStep { request: api::rename(id, name), does: format!("it is renamed to {name}") }
+}
+
 /// The next thing to do for the load balancer `id`. What somebody else made stays, but for a listener on a port of the Service. Whatever is
 /// not needed to decide that is not read: pools that have as many members as they should are compared with nodes last.
 pub(super) fn next(id: &str, live: &BalancerParts, desired: &DesiredVpcBalancer, addresses: &[String]) -> VpcNext {

@@ -224,7 +224,12 @@ impl FakeVpc {
         }
     }
 
-    /// A change of the parts of one that takes changes.
+    /// Whether a load balancer of this VPC has the name: in another it may be there once more.
+    fn has_name(&self, name: &Value) -> bool {
+        self.balancers.all().any(|(_, it)| *name == *it.name && it.body["subnets"][0]["id"] != OTHER_VPC)
+    }
+
+    /// A change of one that takes changes, or of its parts.
     fn change_parts(&mut self, id: &str, method: Method, path: &[&str], body: Value, moment: FakeMoment) -> Response {
         let status = self.status(id, moment);
         if status != "active" {
@@ -233,6 +238,13 @@ impl FakeVpc {
         let mut live = self.balancers.get(id).unwrap().body.clone();
         let find = |parts: &Value, own: &str| parts.as_array().unwrap().iter().position(|it| it["id"] == own);
         let answer = match (method, path) {
+            (Method::Patch, []) => {
+                if self.has_name(&body["name"]) {
+                    return error(409, "not_unique");
+                }
+                body["name"].as_str().unwrap().clone_into(&mut self.balancers.get_mut(id).unwrap().name);
+                reply(200, self.shown(id, moment).unwrap())
+            }
             (Method::Post, ["pools"]) => {
                 let mut pool = self.with_members(body);
                 pool["id"] = self.id("pool").into();
@@ -342,9 +354,7 @@ impl FakeCloud for FakeVpc {
                 if let Some(refusal) = self.refuses {
                     return refusal();
                 }
-                // A name is unique in its VPC alone.
-                let is_here = |it: &Value| it["subnets"][0]["id"] != OTHER_VPC;
-                if self.balancers.all().any(|(_, it)| body["name"] == *it.name && is_here(&it.body)) {
+                if self.has_name(&body["name"]) {
                     return error(400, "load_balancer_name_not_unique");
                 }
                 let id = self.make(body, moment);
