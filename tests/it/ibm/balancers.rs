@@ -96,6 +96,21 @@ async fn ibm_015_one_that_is_being_made_is_read_alone() {
     assert_eq!((asked.len(), asked[0].starts_with("GET /load_balancers/r006-")), (1, true), "{asked:?}");
 }
 
+/// Cases: ibm 22
+#[tokio::test]
+async fn ibm_022_a_check_by_tcp_comes_back_once() {
+    let rig = Rig::instant().await;
+    let mut life = Life::of(&rig).await;
+    for policy in [ExternalTrafficPolicy::Local(31_000), ExternalTrafficPolicy::Cluster] {
+        life.service.desired.external_traffic_policy = policy;
+        assert_eq!(life.settle().await, ["PATCH /load_balancers/*/pools/* → 200"]);
+        assert_eq!(life.settle().await, [""; 0]);
+    }
+    let pools = rig.cloud.account().all(VpcKind::Pool);
+    assert_eq!(pools[0]["health_monitor"]["type"], "tcp");
+    rig.cloud.assert_valid();
+}
+
 #[tokio::test]
 async fn ibm_015_states_that_pass_by_themselves_are_waited_for() {
     let rig = Rig::instant().await;

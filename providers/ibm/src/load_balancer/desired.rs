@@ -211,10 +211,12 @@ impl DesiredVpcPort {
         addresses.iter().map(member).collect()
     }
 
-    /// Whether a pool's monitor does as this one: one of the vendor's controller checks `/`, which kube-proxy answers as well.
+    /// Whether a pool's monitor does as this one: one of the vendor's controller checks `/`, which kube-proxy answers as well. A check by TCP has
+    /// no path; one that was by HTTP may show its path of before, because a change of other fields lets it stay (RFC 7396).
     pub(super) fn is_monitored_by(&self, live: &VpcMonitor) -> bool {
         let is_vendors = !self.is_path_chosen && live.url_path.as_deref() == Some("/");
-        let url_path = if is_vendors { self.monitor.url_path.clone() } else { live.url_path.clone() };
+        let is_as_good = is_vendors || live.kind == "tcp";
+        let url_path = if is_as_good { self.monitor.url_path.clone() } else { live.url_path.clone() };
         VpcMonitor { url_path, ..live.clone() } == self.monitor
     }
 }

@@ -83,6 +83,21 @@ fn ibm_022_a_local_service_is_checked_at_its_own_port() {
 }
 
 #[test]
+fn ibm_022_a_service_that_is_local_no_more_is_checked_by_tcp() {
+    let mut service = service();
+    service.external_traffic_policy = ExternalTrafficPolicy::Local(31_000);
+    let played = made(&mut service);
+    service.external_traffic_policy = ExternalTrafficPolicy::Cluster;
+    assert_eq!(played.settle(&mut service), ["PATCH /lb-1/pools/pool-1"]);
+    let monitor =
+        played.cloud.borrow_mut().cloud().balancers.get("lb-1").unwrap().body["pools"][0]["health_monitor"].clone();
+    assert_eq!((&monitor["type"], &monitor["url_path"]), (&json!("tcp"), &json!("/healthz")), "the path stays");
+    assert_eq!(played.settle(&mut service), [""; 0]);
+    service.external_traffic_policy = ExternalTrafficPolicy::Local(31_000);
+    assert_eq!(played.settle(&mut service), ["PATCH /lb-1/pools/pool-1"]);
+}
+
+#[test]
 fn ibm_023_a_type_that_cannot_be_changed_is_told() {
     let mut service = annotated("ip-type", "private");
     let played = made(&mut service);

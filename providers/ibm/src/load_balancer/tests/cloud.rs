@@ -262,9 +262,7 @@ impl FakeVpc {
             }
             (Method::Patch, [part, own]) => {
                 let Some(at) = find(&live[*part], own) else { return error(404, "not_found") };
-                for (key, value) in body.as_object().unwrap() {
-                    live[*part][at][key] = value.clone();
-                }
+                merge(&mut live[*part][at], &body);
                 if *part == "pools" {
                     let name = live["pools"][at]["name"].clone();
                     for listener in live["listeners"].as_array_mut().unwrap() {
@@ -421,6 +419,14 @@ impl FakeCloud for FakeVpc {
 
     fn refused(&self, _request: &Request) -> Response {
         error(400, "bad_field")
+    }
+}
+
+/// Changes an object as RFC 7396 has it: fields that a change does not name stay, in objects inside of it, too.
+fn merge(live: &mut Value, change: &Value) {
+    let Some(fields) = change.as_object() else { return live.clone_from(change) };
+    for (key, value) in fields {
+        merge(&mut live[key], value);
     }
 }
 
