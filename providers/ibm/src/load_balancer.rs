@@ -13,7 +13,7 @@ mod way_out;
 
 pub(crate) use self::annotations::TABLE;
 pub(crate) use self::members::EDGE;
-pub(crate) use self::names::beginning;
+pub(crate) use self::names::uid_in;
 
 use std::cell::OnceCell;
 
@@ -273,7 +273,7 @@ impl Backend for IbmCall<'_> {
             return Err(LoadBalancer::without_nodes(desired.why_none(self.service)));
         }
         let resource_group = self.settings.resource_group(&self.account.account)?;
-        let mut groups = groups::of_service(self.service, &self.vpc, &self.account, &self.settings)?;
+        let mut groups = groups::of_service(self.service, &self.vpc, &self.settings)?;
         let own = match self.own_group().for_new(desired.protocol)? {
             Ok(own) => own,
             Err(waits) => return Ok(waits),
