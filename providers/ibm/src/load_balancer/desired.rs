@@ -27,7 +27,10 @@ pub(super) struct DesiredVpcBalancer {
     pub(super) protocol: &'static str,
     pub(super) has_proxy_protocol: bool,
     pub(super) idle_timeout: Option<u32>,
-    pub(super) zone: Option<String>,
+    /// The zone of the nodes that take traffic.
+    zone: Option<String>,
+    /// Whether a label that its author chose says which nodes take traffic: then neither the zone nor the label of the edge does.
+    is_selected: bool,
     pub(super) ports: Vec<DesiredVpcPort>,
     quota: Option<usize>,
     pub(super) warnings: Warnings,
@@ -63,6 +66,7 @@ impl DesiredVpcBalancer {
         // The vendor's controller takes names that are not allowed here.
         let chosen_name = reading.read_or_keep(&NAME, |live, text| (live.name == text).then(|| text.to_owned()))?;
         let annotations = reading.annotations;
+        let is_selected = annotations.text(NODE_SELECTOR.name).is_some();
         let features = annotations.read(&FEATURES)?.unwrap_or_default();
         let quota = annotations.get(&MEMBER_QUOTA)?;
         let asks_for_network = features.contains(&IbmFeature::Network);
@@ -76,7 +80,8 @@ impl DesiredVpcBalancer {
             protocol,
             has_proxy_protocol: features.contains(&IbmFeature::ProxyProtocol),
             idle_timeout: annotations.read(&IDLE_TIMEOUT)?,
-            zone: annotations.read(&ZONE)?,
+            zone: annotations.read(&ZONE)?.filter(|_| !is_selected),
+            is_selected,
             ports: ports(service, annotations)?,
             quota: usize::try_from(quota).ok().filter(|it| *it > 0),
             warnings: reading.warnings,
@@ -170,7 +175,13 @@ impl DesiredVpcBalancer {
 
     /// The addresses of the nodes that take traffic, of which `chosen` do so now.
     pub(super) fn addresses(&mut self, service: &LoadBalancer, chosen: &SortedSet<String>) -> Vec<String> {
-        members::choose(&service.nodes, self.zone.as_deref(), self.quota, chosen, &mut self.warnings)
+        let is_edge_alone = self.is_edge_alone(service);
+        members::choose(&service.nodes, self.zone.as_deref(), is_edge_alone, self.quota, chosen, &mut self.warnings)
+    }
+
+    /// Whether nodes for traffic from outside alone take it.
+    fn is_edge_alone(&self, service: &LoadBalancer) -> bool {
+        !self.is_selected && members::edges(&service.nodes)
     }
 
     /// The end of the sentence that no node takes traffic: which of the ready ones could not, and the next step. Empty where there is none.
@@ -182,7 +193,7 @@ impl DesiredVpcBalancer {
             });
         }
         let edge =
-            if members::edges(&service.nodes) { format!(" with label {}=edge", members::EDGE) } else { String::new() };
+            if self.is_edge_alone(service) { format!(" with label {}=edge", members::EDGE) } else { String::new() };
         match &self.zone {
             Some(zone) => format!(
                 ": none{edge} is in zone {zone}, which annotation {} names: correct it, or add nodes there",

@@ -205,6 +205,28 @@ fn the_path_that_the_vendors_manager_checks_stays() {
 }
 
 #[test]
+fn ibm_027_a_label_chooses_nodes_whatever_their_zone_and_edge() {
+    let mut edged = service();
+    edged.nodes[0].labels.push((crate::load_balancer::EDGE.to_owned(), "edge".to_owned()));
+    let selected =
+        |it: LoadBalancer| it.with_annotation(format!("{PREFIX}vpc-node-selector"), "kubernetes.io/arch=amd64");
+    let zoned = service().with_annotation(format!("{PREFIX}zone"), "us-south-1");
+    // The host has chosen by the label.
+    for (mut service, members) in [(selected(edged.clone()), 3), (edged, 1), (selected(zoned.clone()), 3), (zoned, 1)] {
+        let played = made(&mut service);
+        let body = played.bodies().remove(0);
+        assert_eq!(body["pools"][0]["members"].as_array().unwrap().len(), members, "{:?}", service.annotations);
+        service.nodes.push(node(4));
+        let refused = service.with_annotation(format!("{PREFIX}vpc-idle-connection-timeout"), "49");
+        (0..9).for_each(|_| drop(played.call(&mut refused.clone())));
+        let written = played.bodies().pop().unwrap();
+        let followed = written["members"].as_array().map_or(members, Vec::len);
+        let more = usize::from(members == 3);
+        assert_eq!(followed, members + more, "also where an annotation is refused: {written}");
+    }
+}
+
+#[test]
 fn a_zone_without_ready_nodes_is_told_of_one_that_serves() {
     let mut service = service();
     let played = made(&mut service);
