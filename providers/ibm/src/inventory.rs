@@ -119,7 +119,7 @@ mod tests {
             ("public_ips", json!([{ "address": "169.48.0.2" }])),
             ("is_public", json!(false)),
             ("hostname", json!("other.example")),
-            ("udp_supported", json!(true)),
+            ("udp_supported", json!(false)),
             ("profile", json!({ "family": "network" })),
         ] {
             assert_ne!(with(key, value.clone()), Some(own.clone()), "{key}: {value}");

@@ -30,8 +30,7 @@ pub(crate) struct VpcBalancer {
     #[serde(default)]
     pub(crate) security_groups: Vec<VpcGroupReference>,
     profile: Option<VpcBalancerProfile>,
-    #[serde(default)]
-    udp_supported: bool,
+    udp_supported: Option<bool>,
     #[serde(default)]
     public_ips: Vec<VpcMemberTarget>,
 }
@@ -135,9 +134,9 @@ impl VpcBalancer {
         self.profile.as_ref().is_some_and(|it| it.family == "network")
     }
 
-    /// Whether its profile takes UDP.
+    /// Whether its profile takes UDP. One that does not say so is asked to: the cloud refuses it, if anybody does.
     pub(crate) fn takes_udp(&self) -> bool {
-        self.udp_supported
+        self.udp_supported != Some(false)
     }
 
     /// The public addresses that it keeps: those of an application load balancer change.

@@ -27,6 +27,8 @@ pub(super) struct FakeVpc {
     pub(super) refuses: Option<fn() -> Response>,
     /// The status in which creations end.
     pub(super) ends_in: &'static str,
+    /// Whether load balancers say whether they take UDP.
+    pub(super) tells_of_udp: bool,
     /// The most rules of a security group.
     pub(super) most_rules: usize,
     /// The ids and the names of the account's resource groups.
@@ -44,6 +46,7 @@ impl Default for FakeVpc {
             given: 0,
             refuses: None,
             ends_in: "active",
+            tells_of_udp: true,
             most_rules: 250,
             resource_groups: Vec::new(),
         }
@@ -135,14 +138,18 @@ impl FakeVpc {
                 |part: &Value| -> Value { keys.iter().map(|key| ((*key).to_owned(), part[key].clone())).collect() };
             it.as_array().into_iter().flatten().map(one).collect()
         };
-        Some(json!({
+        let mut shown = json!({
             "id": id, "name": object.name, "hostname": format!("{id}.lb.appdomain.example"), "is_public": object.body["is_public"],
             "operating_status": if status == "create_pending" { "offline" } else { "online" }, "provisioning_status": status,
             "profile": { "family": if is_network { "network" } else { "application" } }, "udp_supported": is_network, "security_groups": groups,
             "public_ips": [{ "address": format!("169.48.0.{}", id.trim_start_matches("lb-")) }],
             "subnets": object.body["subnets"], "listeners": refer(&object.body["listeners"], &["id"]),
             "pools": refer(&object.body["pools"], &["id", "name"]),
-        }))
+        });
+        if !self.tells_of_udp {
+            shown.as_object_mut().unwrap().remove("udp_supported");
+        }
+        Some(shown)
     }
 
     /// The ids and the rules of security groups that were made here.

@@ -162,6 +162,14 @@ fn ibm_030_udp_has_a_port_of_tcp_by_which_nodes_are_checked() {
 }
 
 #[test]
+fn ibm_030_udp_is_served_where_the_cloud_does_not_tell_of_it() {
+    let played = Played::new(FakeVpc { tells_of_udp: false, ..FakeVpc::default() });
+    let mut service = network(Protocol::Udp).with_annotation(format!("{PREFIX}vpc-health-check-udp"), "30100");
+    assert_eq!(played.settle(&mut service), ["POST "]);
+    assert_eq!(played.settle(&mut service), [""; 0]);
+}
+
+#[test]
 fn nodes_of_udp_are_followed_whatever_checks_them() {
     let played = Played::new(FakeVpc::default());
     let service = network(Protocol::Udp).with_annotation(format!("{PREFIX}vpc-health-check-protocol"), "tcp");
