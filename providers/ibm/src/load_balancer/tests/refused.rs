@@ -4,13 +4,13 @@ use aerostat_sdk::IpFamily;
 
 use super::*;
 
-/// The error of a Service's first call. Nothing is written.
+/// The error of a Service's calls. Nothing is written.
 fn refused(mut service: LoadBalancer) -> String {
     let played = Played::new(FakeVpc::default());
     let mut last = String::new();
     for _ in 0..2 {
         last = match played.call(&mut service) {
-            Err(Error::Invalid(why)) => return why,
+            Err(Error::Invalid(why)) => why,
             Ok(Progress::Failed(failed)) => failed.error.why().to_owned(),
             other => format!("{other:?}"),
         };
