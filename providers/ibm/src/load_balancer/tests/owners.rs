@@ -70,8 +70,17 @@ fn a_lost_creation_of_one_with_a_chosen_name_is_found() {
         let _ = played.call(&mut service);
         let mut service = LoadBalancer { extra: Vec::new(), ..announced };
         if is_deleted {
-            played.cloud.borrow_mut().advance(Duration::from_secs(9));
-            assert_eq!(played.gone(&service), ["DELETE /lb-1"]);
+            let mut last = None;
+            for _ in 0..60 {
+                let host = played.host.clone().at(played.cloud.borrow().now());
+                last = Some(host.run(|| Ibm::delete(&service)).unwrap());
+                if let Some(Deletion::Pending(it)) = &last {
+                    service = service.after(it.status.clone());
+                }
+                played.cloud.borrow_mut().advance(Duration::from_secs(3));
+            }
+            assert_eq!((last, played.deletions().last().map(|it| &**it)), (Some(Deletion::Done), Some("DELETE /lb-1")));
+            assert!(played.cloud.borrow_mut().cloud().balancers.get("lb-1").is_none());
         } else {
             assert_eq!(played.settle(&mut service), ["PATCH /lb-1"], "no second one");
             assert_eq!(service.memo.as_deref(), Some("lb-1"));
