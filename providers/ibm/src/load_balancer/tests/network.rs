@@ -163,7 +163,9 @@ fn ibm_030_udp_has_a_port_of_tcp_by_which_nodes_are_checked() {
 
 #[test]
 fn ibm_030_udp_is_served_where_the_cloud_does_not_tell_of_it() {
-    let played = Played::new(FakeVpc { tells_of_udp: false, ..FakeVpc::default() });
+    let mut vpc = FakeVpc::default();
+    vpc.tells_of_udp = false;
+    let played = Played::new(vpc);
     let mut service = network(Protocol::Udp).with_annotation(format!("{PREFIX}vpc-health-check-udp"), "30100");
     assert_eq!(played.settle(&mut service), ["POST "]);
     assert_eq!(played.settle(&mut service), [""; 0]);
