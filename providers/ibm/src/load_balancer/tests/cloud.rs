@@ -439,7 +439,10 @@ impl FakeCloud for FakeVpc {
 
 /// Changes an object as RFC 7396 has it: fields that a change does not name stay, in objects inside of it, too.
 fn merge(live: &mut Value, change: &Value) {
-    let Some(fields) = change.as_object() else { return live.clone_from(change) };
+    let Some(fields) = change.as_object() else {
+        live.clone_from(change);
+        return;
+    };
     for (key, value) in fields {
         merge(&mut live[key], value);
     }
