@@ -81,7 +81,7 @@ impl InventoryItem {
     }
 
     /// Says what the list shows of it, where that is not all that `ensure` looks at, and so no revision: another text whenever that has changed,
-    /// of at most 64 visible ASCII characters. While it stays the same, `ensure` is asked once in twelve hours.
+    /// of at most 64 visible ASCII characters. While it stays the same, `ensure` is asked once in 9 to 15 hours.
     #[must_use]
     pub fn outline(mut self, outline: impl Into<String>) -> Self {
         self.extra.push((OUTLINE.to_owned(), outline.into()));

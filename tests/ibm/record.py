@@ -108,6 +108,7 @@ keep(
 keep("members replaced", "replace_load_balancer_pool_members", **of_balancer, pool_id="POOL", members=[member(30090)])
 keep("listener deleted", "delete_load_balancer_listener", **of_balancer, id="LISTENER")
 keep("pool deleted", "delete_load_balancer_pool", **of_balancer, id="POOL")
+keep("load balancer renamed", "update_load_balancer", id=BALANCER, load_balancer_patch={"name": "shared"})
 keep("load balancer deleted", "delete_load_balancer", id=BALANCER)
 
 # Network load balancers with ranges of ports.

@@ -67,6 +67,8 @@ endpoints:
         effect: write
         fields: [is_public, listeners, name, pools, profile, resource_group, security_groups, subnets]
       - { methods: [DELETE], paths: [/load_balancers/*], effect: delete, only: [] }
+      # A name that the Service's author chose is given once it is built.
+      - { methods: [PATCH], paths: [/load_balancers/*], effect: update, fields: [name] }
       # Their parts.
       - methods: [POST]
         paths: [/load_balancers/*/pools]

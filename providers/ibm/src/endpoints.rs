@@ -113,6 +113,9 @@ fn balancers(endpoint: Endpoint) -> Endpoint {
         .fields(CREATION)
         .allow([Method::Delete], ["/load_balancers/*"], ["is.load-balancer.load-balancer.delete"])
         .only([])
+        // One whose author chose its name is made under its own first.
+        .allow_as(Effect::Update, [Method::Patch], ["/load_balancers/*"], [MANAGE])
+        .fields(["name"])
         .allow_as(Effect::Update, [Method::Post], ["/load_balancers/*/pools"], [MANAGE])
         .fields(POOL)
         .allow_as(Effect::Update, [Method::Post], ["/load_balancers/*/listeners"], [MANAGE])

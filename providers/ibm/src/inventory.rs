@@ -12,7 +12,7 @@ use crate::api::VpcId;
 use crate::api::lists::PAGE;
 use crate::api::load_balancers::{self as api, VpcBalancer};
 use crate::api::subnets;
-use crate::load_balancer::beginning;
+use crate::load_balancer::uid_in;
 use crate::provider::Ibm;
 use crate::settings::IbmAccountSettings;
 
@@ -25,11 +25,10 @@ impl LoadBalancerInventory for Ibm {
         let settings = IbmAccountSettings::read()?;
         let Some(vpc) = &settings.vpc else { return Ok(InventoryPage::new(Vec::new(), None)) };
         let (mut found, next) = api::page(cursor, limit.clamp(1, PAGE))?;
-        let beginning = beginning(&settings);
-        found.retain(|it| it.name.starts_with(&beginning));
+        found.retain(|it| uid_in(&it.name, &settings).is_some());
         let subnets = if found.is_empty() { Vec::new() } else { subnets::all(vpc)? };
         let is_here = |live: &&VpcBalancer| live.subnets.iter().any(|own| subnets.iter().any(|it| it.id == own.id));
-        let items = found.iter().filter(is_here).map(|it| item(it, &it.name[beginning.len()..]));
+        let items = found.iter().filter(is_here).filter_map(|it| Some(item(it, uid_in(&it.name, &settings)?)));
         Ok(InventoryPage::new(items.collect(), next))
     }
 }
@@ -120,7 +119,7 @@ mod tests {
             ("public_ips", json!([{ "address": "169.48.0.2" }])),
             ("is_public", json!(false)),
             ("hostname", json!("other.example")),
-            ("udp_supported", json!(true)),
+            ("udp_supported", json!(false)),
             ("profile", json!({ "family": "network" })),
         ] {
             assert_ne!(with(key, value.clone()), Some(own.clone()), "{key}: {value}");
@@ -138,8 +137,10 @@ mod tests {
             shown(1, &format!("kube-c1-{uid}"), "s1", "active"),
             shown(2, &format!("kube-c1-{uid}"), "of-another-vpc", "active"),
             shown(3, &format!("kube-c2-{uid}"), "s1", "active"),
-            shown(4, "kube-c1-by-hand", "s1", "update_pending"),
+            shown(4, "kube-c1-00000000000000000000000000000004", "s1", "update_pending"),
             shown(5, "shared", "s1", "active"),
+            shown(6, "kube-c1-by-hand", "s1", "active"),
+            shown(7, &format!("kube-c1-x-{uid}"), "s1", "active"),
         ];
         let host = settings().answers(move |request| match &*request.path[0] {
             "subnets" => {
@@ -155,7 +156,8 @@ mod tests {
             .map(|it| (it.memo.as_deref().unwrap(), it.owner.uid.as_deref(), it.state.clone()))
             .collect();
         let web = Some("0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11");
-        assert_eq!(found, [("lb-1", web, InventoryState::Ready), ("lb-4", None, InventoryState::Changing)]);
+        let other = Some("00000000-0000-0000-0000-000000000004");
+        assert_eq!(found, [("lb-1", web, InventoryState::Ready), ("lb-4", other, InventoryState::Changing)]);
         assert!(page.items.iter().all(|it| it.proof == Proof::ByName && it.revision.is_none()));
         let next = host.run(|| Ibm::list(None, 2)).unwrap().next;
         assert_eq!(next.as_deref(), Some("at/2"));

@@ -13,14 +13,14 @@ mod way_out;
 
 pub(crate) use self::annotations::TABLE;
 pub(crate) use self::members::EDGE;
-pub(crate) use self::names::beginning;
+pub(crate) use self::names::uid_in;
 
 use std::cell::OnceCell;
 
 use std::time::Duration;
 
 use aerostat_sdk::backend::{self, Backend, Creation, Found, Pauses, Removal, Update};
-use aerostat_sdk::events::Warnings;
+use aerostat_sdk::events::{self, Warnings};
 use aerostat_sdk::{Change, Deletion, Error, Ingress, LoadBalancer, LoadBalancers, Progress, Result, SortedSet};
 use serde_json::json;
 
@@ -46,7 +46,10 @@ impl LoadBalancers for Ibm {
             Some(_) => {
                 let call = IbmCall::of(unwanted)?;
                 match backend::delete(&call)? {
-                    Deletion::Done => call.delete_in_groups(),
+                    Deletion::Done => match call.delete_in_groups()? {
+                        Deletion::Done => call.warn_of_unproven().map(|()| Deletion::Done),
+                        other => Ok(other),
+                    },
                     other => Ok(other),
                 }
             }
@@ -108,6 +111,33 @@ impl<'a> IbmCall<'a> {
     fn desired(&self, live: Option<&VpcBalancer>) -> Result<DesiredVpcBalancer> {
         self.way_out().ports()?;
         DesiredVpcBalancer::of(self.service, &self.account, self.own_group().is_wanted(live)?, live)
+    }
+
+    /// Gives a load balancer the name that its author chose. `None` unless it has the one under which it was made: another that it has stays.
+    fn rename(live: &VpcBalancer, desired: &DesiredVpcBalancer) -> Result<Option<Change<String>>> {
+        match &desired.chosen_name {
+            Some(chosen) if live.name == desired.name => step::rename(&live.id, chosen).send().map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Tells, before a Service is gone, of a load balancer that has the name its author chose and that nothing proves to be the Service's: it
+    /// may have been, where its status was lost.
+    fn warn_of_unproven(&self) -> Result<()> {
+        let Some(chosen) = self.service.annotation(NAME.name).map(str::trim) else { return Ok(()) };
+        if self.service.memo.is_some() || self.service.current_ingress.is_empty() {
+            return Ok(());
+        }
+        if let Some(it) = self.list()?.iter().find(|it| it.name == chosen) {
+            let message = format!(
+                "{}, which annotation {} names, is not deleted: nothing proves that it is this Service's. If it is, delete it in the \
+                 cloud: until then it costs money",
+                it.title(),
+                NAME.name
+            );
+            events::warning(None, "LoadBalancerNotDeleted", &message);
+        }
+        Ok(())
     }
 
     fn subnets(&self) -> Result<&[VpcSubnet]> {
@@ -216,7 +246,8 @@ impl Backend for IbmCall<'_> {
         Found::new(&live.id, &live.name, true)
     }
 
-    /// A name is one load balancer's in its VPC. Another than the usual one tells nothing: the Service's author chose it, or somebody before.
+    /// A name is one load balancer's in its VPC, and each is made under its own. Where somebody chose another, the Service may have one of that
+    /// name from before, and another load balancer may have it.
     fn refuses_second(&self) -> bool {
         self.service.current_ingress.is_empty() && self.service.annotation(NAME.name).is_none()
     }
@@ -233,14 +264,16 @@ impl Backend for IbmCall<'_> {
 
     fn create(&self, listed: &[Found]) -> Result<Creation> {
         let mut desired = self.desired(None)?;
-        backend::refuse_taken_name(listed, &NAME, &desired.name, None)?;
+        if let Some(chosen) = &desired.chosen_name {
+            backend::refuse_taken_name(listed, &NAME, chosen, None)?;
+        }
         let subnets = subnets::of_balancer(self.service, &self.settings, self.subnets()?, desired.is_network)?;
         let addresses = desired.addresses(self.service, &SortedSet::new());
         if addresses.is_empty() {
             return Err(LoadBalancer::without_nodes(desired.why_none(self.service)));
         }
         let resource_group = self.settings.resource_group(&self.account.account)?;
-        let mut groups = groups::of_service(self.service, &self.vpc, &self.account, &self.settings)?;
+        let mut groups = groups::of_service(self.service, &self.vpc, &self.settings)?;
         let own = match self.own_group().for_new(desired.protocol)? {
             Ok(own) => own,
             Err(waits) => return Ok(waits),
@@ -286,9 +319,13 @@ impl Backend for IbmCall<'_> {
                     true => None,
                     false => self.change(live, self.service, &mut desired, step::next)?,
                 };
-                match change {
+                let change = match change {
                     Some(change) => Some(change),
                     None => self.way_out().open(live, desired.protocol)?,
+                };
+                match change {
+                    Some(change) => Some(change),
+                    None => Self::rename(live, &desired)?,
                 }
             }
         };

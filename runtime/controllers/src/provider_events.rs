@@ -82,6 +82,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_event_that_is_said_again_is_recorded_once_in_ten_minutes() {
+        let (mut events, start) = (ProviderEvents::default(), Instant::now());
+        let event = |message: &str| Event {
+            about: None,
+            kind: cloud_provider::EventKind::Warning,
+            reason: "NodesSkipped".to_owned(),
+            message: message.to_owned(),
+        };
+        assert!(events.is_new("default/web", &event("60 nodes"), start));
+        assert!(!events.is_new("default/web", &event("60 nodes"), start + QUIET - Duration::from_secs(1)));
+        assert!(events.is_new("default/web", &event("61 nodes"), start), "it says something else");
+        assert!(events.is_new("default/other", &event("60 nodes"), start), "another Service's");
+        assert!(events.is_new("default/web", &event("60 nodes"), start + QUIET));
+    }
+
+    #[test]
     fn three_of_ten_thousand_unrelated_events_are_logged() {
         let (mut unrelated, start) = (UnrelatedEvents::default(), Instant::now());
         let recorded = (0..10_000).filter(|_| unrelated.sample(start) != Sample::Skipped).count();

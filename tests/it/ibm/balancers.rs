@@ -91,9 +91,25 @@ async fn ibm_015_one_that_is_being_made_is_read_alone() {
         service.pending().await;
     }
     let begun = rig.cloud.requests().len();
-    service.pending().await;
+    let silent = service.step().await;
+    assert!(matches!(&silent, Ok(Progress::Pending(_))), "the one event is the host's: {silent:?}");
     let asked = rig.asked_since(begun);
     assert_eq!((asked.len(), asked[0].starts_with("GET /load_balancers/r006-")), (1, true), "{asked:?}");
+}
+
+/// Cases: ibm 22
+#[tokio::test]
+async fn ibm_022_a_check_by_tcp_comes_back_once() {
+    let rig = Rig::instant().await;
+    let mut life = Life::of(&rig).await;
+    for policy in [ExternalTrafficPolicy::Local(31_000), ExternalTrafficPolicy::Cluster] {
+        life.service.desired.external_traffic_policy = policy;
+        assert_eq!(life.settle().await, ["PATCH /load_balancers/*/pools/* → 200"]);
+        assert_eq!(life.settle().await, [""; 0]);
+    }
+    let pools = rig.cloud.account().all(VpcKind::Pool);
+    assert_eq!(pools[0]["health_monitor"]["type"], "tcp");
+    rig.cloud.assert_valid();
 }
 
 #[tokio::test]
@@ -224,7 +240,9 @@ async fn ibm_036_a_chosen_name_takes_nothing_over() {
     other.served().await;
     let made = rig.body("POST", BALANCERS);
     let there = rig.cloud.account().all(VpcKind::LoadBalancer);
-    assert_eq!((made["name"].as_str(), there.len()), (Some("elsewhere"), 3));
+    let renamed = rig.body("PATCH", &format!("{BALANCERS}/*"));
+    assert_eq!((&made["name"], &renamed), (&json!(IbmCloud::default_name(UID)), &json!({ "name": "elsewhere" })));
+    assert_eq!(there.len(), 3);
     assert!(before.iter().all(|it| there.contains(it)), "{there:#?}");
     other.gone().await;
     assert_eq!(rig.cloud.account().all(VpcKind::LoadBalancer), before, "the one of the other VPC stays");

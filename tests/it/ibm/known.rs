@@ -27,8 +27,10 @@ const FLOATING: &str =
 const GROUPS: &str = "the end of a Service looks for a security group of its own: theirs makes none";
 const THEFT: &str = "the load balancer of another Service stays: theirs deletes it with the one that names it";
 
+const NAMED: &str = "a chosen name is given to what was made under its own, which proves whose it is: theirs takes over what has the name";
+
 /// The table.
-pub(crate) const TABLE: [Meant; 28] = [
+pub(crate) const TABLE: [Meant; 30] = [
     always("*: cloud/*/subnets/*: \"0717-s4\" → nothing", SUBNETS),
     always("lb-local: cloud/*/check/url_path: \"/\" → \"/healthz\"", HEALTH),
     always("*: events/*/CreatingCloudLoadBalancerFailed: \"Warning\" → nothing", EVENTS),
@@ -53,6 +55,8 @@ pub(crate) const TABLE: [Meant; 28] = [
     sometimes("fault-create-done-answer-lost: events/lost/LoadBalancerCreationUnclear: nothing → \"Warning\"", UNCLEAR),
     always("fault-create-done-answer-lost: events/lost/SyncLoadBalancerFailed: \"Warning\" → nothing", UNCLEAR),
     sometimes("kinds: requests/reads: *", READ_BACK),
+    sometimes("kinds: requests/writes: *", NAMED),
+    sometimes("theft: requests/writes: *", NAMED),
     sometimes("ends: requests/reads: *", GROUPS),
     sometimes("theft: requests/reads: *", GROUPS),
     sometimes("thief-deleted: events/thief2/*: *", THEFT),
@@ -67,9 +71,9 @@ pub(crate) const MOST: [MostAsked; 10] = [
     ("lb-ip-type-changed", (5, 0)),
     ("lb-udp-refused", (0, 0)),
     ("nodes", (20, 0)),
-    ("kinds", (34, 5)),
+    ("kinds", (38, 6)),
     ("departure", (6, 0)),
     // Each of three is read before and after, and security groups then; two without one are looked for in a list each, beside one of subnets.
     ("ends", (13, 3)),
-    ("theft", (8, 1)),
+    ("theft", (12, 2)),
 ];

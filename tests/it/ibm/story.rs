@@ -2,10 +2,10 @@
 //! that names another's load balancer gets nothing.
 
 use futures::future::join_all;
-use k8s_openapi::api::core::v1::{Node, Service};
-use kube::api::{Api, DeleteParams, Patch, PatchParams};
+use k8s_openapi::api::core::v1::{Event, Node, Service};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::json;
-use tests::clouds::ibm::{Options, Simulator, VPC, VpcKind, World};
+use tests::clouds::ibm::{Behaviour, Options, Simulator, Taking, VPC, VpcKind, World};
 use tests::control_plane::{Cluster, cluster};
 use tests::simulator::Recorded;
 use tests::vendor::{Built, IbmCloud, Vendor as _, ibm};
@@ -85,6 +85,37 @@ async fn a_cluster_at_ibm_cloud_lives_by_its_api_key() {
     .await;
     let tokens = cloud.requests_to("POST", "/identity/token");
     assert_eq!(tokens.iter().filter_map(|it| it.status).collect::<Vec<_>>(), [200], "one token for all of it");
+    process.stop().await;
+    cloud.assert_valid();
+}
+
+/// Cases: ibm 15
+#[tokio::test]
+async fn ibm_015_a_long_creation_is_one_normal_event() {
+    let options = Options::with(Behaviour { creation: Taking::Forever, ..Behaviour::default() });
+    let (cluster, cloud) = tokio::join!(cluster(), Simulator::start(options));
+    let cloud = cloud.unwrap();
+    cloud.with(World::build_plain);
+    cloud.with(|world| _ = world.add_machine(1, "web-1"));
+    let process = ibm::setup(&cluster, &cloud).started().await;
+    kubelet::join(&cluster.admin, "web-1").await.unwrap();
+    operator::initialized(&cluster, "web-1").await;
+    services::create(&cluster, "web", &json!({}), &json!({})).await;
+    wait::until("it is read again and again", async || {
+        (cloud.requests_to("GET", "/v1/load_balancers/*").len() > 3).then_some(())
+    })
+    .await;
+    operator::event(&cluster, "web", &["Ensuring load balancer"]).await;
+    let events: Api<Event> = Api::all(cluster.admin.clone());
+    let all = events.list(&ListParams::default()).await.unwrap().items.into_iter();
+    // The node may be known to be ready a moment later than the Service.
+    let about_it = all.filter(|it| {
+        it.involved_object.name.as_deref() == Some("web") && it.reason.as_deref() != Some("UnAvailableLoadBalancer")
+    });
+    let told: Vec<_> = about_it
+        .map(|it| (it.type_.unwrap_or_default(), it.reason.unwrap_or_default(), it.count.unwrap_or(1)))
+        .collect();
+    assert_eq!(told, [("Normal".to_owned(), "EnsuringLoadBalancer".to_owned(), 1)]);
     process.stop().await;
     cloud.assert_valid();
 }

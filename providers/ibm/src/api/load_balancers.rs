@@ -3,6 +3,7 @@
 use aerostat_sdk::http::Request;
 use aerostat_sdk::{Method, Result};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{VpcId, at, get, lists};
 
@@ -29,8 +30,7 @@ pub(crate) struct VpcBalancer {
     #[serde(default)]
     pub(crate) security_groups: Vec<VpcGroupReference>,
     profile: Option<VpcBalancerProfile>,
-    #[serde(default)]
-    udp_supported: bool,
+    udp_supported: Option<bool>,
     #[serde(default)]
     public_ips: Vec<VpcMemberTarget>,
 }
@@ -134,9 +134,9 @@ impl VpcBalancer {
         self.profile.as_ref().is_some_and(|it| it.family == "network")
     }
 
-    /// Whether its profile takes UDP.
+    /// Whether its profile takes UDP. One that does not say so is asked to: the cloud refuses it, if anybody does.
     pub(crate) fn takes_udp(&self) -> bool {
-        self.udp_supported
+        self.udp_supported != Some(false)
     }
 
     /// The public addresses that it keeps: those of an application load balancer change.
@@ -217,6 +217,11 @@ pub(crate) fn create(body: &impl Serialize) -> Request {
 /// The request that deletes one.
 pub(crate) fn delete(id: &str) -> Request {
     at(Method::Delete, ["load_balancers", id])
+}
+
+/// The request that gives it another name.
+pub(crate) fn rename(id: &str, name: &str) -> Request {
+    at(Method::Patch, ["load_balancers", id]).json(&json!({ "name": name })).header("content-type", MERGE_PATCH)
 }
 
 /// The request that makes a listener or a pool of it: `part` is their name in paths.

@@ -52,9 +52,11 @@ aerostat_sdk::table! {
     NAME: Custom<String> = (vendor!("vpc-lb-name"), Custom {
         allowed: "a name of at most 63 lower-case letters, digits and dashes that begins with a letter, ends with none of the dashes, and \
                   does not begin with kube-", parse: name },
-        "Its name.").otherwise("kube-, the cluster's id, - and the Service's UID without dashes").only_at_creation();
+        "Its name. It is made under its usual name, which proves whose it is, and gets this one once it is built. A later change has no effect.")
+        .otherwise("kube-, the cluster's id, - and the Service's UID without dashes");
     NODE_SELECTOR: Text = (vendor!("vpc-node-selector"), Text("a label and its value such as kubernetes.io/arch=amd64"),
-        "Only nodes with this label take traffic. Of other labels than those of IBM Cloud and the usual ones none is allowed.")
+        "Only nodes with this label take traffic, and all of them: zone then chooses subnets alone, and no node is preferred for its label \
+         dedicated=edge. Of other labels than those of IBM Cloud and the usual ones none is allowed.")
         .selects_nodes();
     SUBNETS: List<Custom<String>> = (vendor!("vpc-subnets"),
         List { of: Custom { allowed: "no empty item", parse: item }, what: "ids, names or networks of subnets", example: "sub-1,10.240.1.0/24" },

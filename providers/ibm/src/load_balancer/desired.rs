@@ -16,7 +16,10 @@ use crate::settings::IbmAccountSettings;
 /// A load balancer as the Service asks for it.
 #[derive(Debug)]
 pub(super) struct DesiredVpcBalancer {
+    /// The name under which it is made.
     pub(super) name: String,
+    /// The name that its author chose.
+    pub(super) chosen_name: Option<String>,
     pub(super) is_public: bool,
     /// Whether it is a network load balancer: the one that is there decides.
     pub(super) is_network: bool,
@@ -24,7 +27,10 @@ pub(super) struct DesiredVpcBalancer {
     pub(super) protocol: &'static str,
     pub(super) has_proxy_protocol: bool,
     pub(super) idle_timeout: Option<u32>,
-    pub(super) zone: Option<String>,
+    /// The zone of the nodes that take traffic.
+    zone: Option<String>,
+    /// Whether a label that its author chose says which nodes take traffic: then neither the zone nor the label of the edge does.
+    is_selected: bool,
     pub(super) ports: Vec<DesiredVpcPort>,
     quota: Option<usize>,
     pub(super) warnings: Warnings,
@@ -57,21 +63,25 @@ impl DesiredVpcBalancer {
     ) -> Result<Self> {
         let mut reading = IbmReading::of(service, live);
         check_selector(reading.annotations)?;
-        let chosen = reading.read(&NAME)?;
+        // The vendor's controller takes names that are not allowed here.
+        let chosen_name = reading.read_or_keep(&NAME, |live, text| (live.name == text).then(|| text.to_owned()))?;
         let annotations = reading.annotations;
+        let is_selected = annotations.text(NODE_SELECTOR.name).is_some();
         let features = annotations.read(&FEATURES)?.unwrap_or_default();
         let quota = annotations.get(&MEMBER_QUOTA)?;
         let asks_for_network = features.contains(&IbmFeature::Network);
         let is_network = live.map_or(asks_for_network, VpcBalancer::is_network);
         let protocol = protocol(service, is_network, live)?;
         let mut desired = Self {
-            name: chosen.unwrap_or_else(|| names::own(service, settings)),
+            name: names::own(service, settings),
+            chosen_name,
             is_public: annotations.get(&IP_TYPE)?,
             is_network,
             protocol,
             has_proxy_protocol: features.contains(&IbmFeature::ProxyProtocol),
             idle_timeout: annotations.read(&IDLE_TIMEOUT)?,
-            zone: annotations.read(&ZONE)?,
+            zone: annotations.read(&ZONE)?.filter(|_| !is_selected),
+            is_selected,
             ports: ports(service, annotations)?,
             quota: usize::try_from(quota).ok().filter(|it| *it > 0),
             warnings: reading.warnings,
@@ -165,7 +175,13 @@ impl DesiredVpcBalancer {
 
     /// The addresses of the nodes that take traffic, of which `chosen` do so now.
     pub(super) fn addresses(&mut self, service: &LoadBalancer, chosen: &SortedSet<String>) -> Vec<String> {
-        members::choose(&service.nodes, self.zone.as_deref(), self.quota, chosen, &mut self.warnings)
+        let is_edge_alone = self.is_edge_alone(service);
+        members::choose(&service.nodes, self.zone.as_deref(), is_edge_alone, self.quota, chosen, &mut self.warnings)
+    }
+
+    /// Whether nodes for traffic from outside alone take it.
+    fn is_edge_alone(&self, service: &LoadBalancer) -> bool {
+        !self.is_selected && members::edges(&service.nodes)
     }
 
     /// The end of the sentence that no node takes traffic: which of the ready ones could not, and the next step. Empty where there is none.
@@ -177,7 +193,7 @@ impl DesiredVpcBalancer {
             });
         }
         let edge =
-            if members::edges(&service.nodes) { format!(" with label {}=edge", members::EDGE) } else { String::new() };
+            if self.is_edge_alone(service) { format!(" with label {}=edge", members::EDGE) } else { String::new() };
         match &self.zone {
             Some(zone) => format!(
                 ": none{edge} is in zone {zone}, which annotation {} names: correct it, or add nodes there",
@@ -206,10 +222,12 @@ impl DesiredVpcPort {
         addresses.iter().map(member).collect()
     }
 
-    /// Whether a pool's monitor does as this one: one of the vendor's controller checks `/`, which kube-proxy answers as well.
+    /// Whether a pool's monitor does as this one: one of the vendor's controller checks `/`, which kube-proxy answers as well. A check by TCP has
+    /// no path; one that was by HTTP may show its path of before, because a change of other fields lets it stay (RFC 7396).
     pub(super) fn is_monitored_by(&self, live: &VpcMonitor) -> bool {
         let is_vendors = !self.is_path_chosen && live.url_path.as_deref() == Some("/");
-        let url_path = if is_vendors { self.monitor.url_path.clone() } else { live.url_path.clone() };
+        let is_as_good = is_vendors || live.kind == "tcp";
+        let url_path = if is_as_good { self.monitor.url_path.clone() } else { live.url_path.clone() };
         VpcMonitor { url_path, ..live.clone() } == self.monitor
     }
 }

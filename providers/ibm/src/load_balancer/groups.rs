@@ -7,7 +7,6 @@ use aerostat_sdk::{Error, LoadBalancer, Result, SortedSet};
 use super::annotations::SECURITY_GROUPS;
 use super::names;
 use crate::api::security_groups::{self as api, VpcSecurityGroup};
-use crate::settings::IbmAccountSettings;
 use crate::settings::balancers::IbmBalancerSettings;
 
 /// The most groups of a load balancer.
@@ -29,15 +28,9 @@ pub(super) fn named(service: &LoadBalancer, allowed: &Allowed) -> Result<Vec<Str
 /// # Errors
 ///
 /// `invalid`, naming what is no group of the VPC, or too many, or none that authors of Services may name; whatever the cloud answered. Another
-/// Service's own group is none, whatever the operator allows: it could not be deleted with that Service any more.
-pub(super) fn of_service(
-    service: &LoadBalancer,
-    vpc: &str,
-    account: &IbmAccountSettings,
-    settings: &IbmBalancerSettings,
-) -> Result<Vec<String>> {
+/// Service's own group is none, in this cluster and in others, whatever the operator allows: it could not be deleted with that Service any more.
+pub(super) fn of_service(service: &LoadBalancer, vpc: &str, settings: &IbmBalancerSettings) -> Result<Vec<String>> {
     let words = named(service, &settings.allowed_groups)?;
-    let of_services = names::beginning(account);
     if words.is_empty() {
         return Ok(Vec::new());
     }
@@ -57,7 +50,7 @@ pub(super) fn of_service(
                 SECURITY_GROUPS.name, found.id, other.id
             )));
         }
-        if found.name.starts_with(&of_services) {
+        if names::is_given(&found.name) {
             return Err(Error::invalid(format_args!(
                 "annotation {}: {word:?} is the security group of a Service's own source ranges, which goes with that Service",
                 SECURITY_GROUPS.name

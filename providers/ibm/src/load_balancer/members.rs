@@ -13,22 +13,23 @@ fn is_edge(node: &Node) -> bool {
     node.labels.iter().any(|(key, value)| key == EDGE && value == "edge")
 }
 
-/// Whether there are nodes for traffic from outside: then they alone take it.
+/// Whether there are nodes for traffic from outside: then they alone take it, unless a Service chooses nodes by a label.
 pub(super) fn edges(nodes: &[Node]) -> bool {
     nodes.iter().any(is_edge)
 }
 
-/// The addresses of the nodes that take traffic. `chosen` are those that do so now, `quota` the most of each zone.
+/// The addresses of the nodes that take traffic. `chosen` are those that do so now, `quota` the most of each zone, and `is_edge_alone` says whether
+/// others than those for traffic from outside take none.
 pub(super) fn choose(
     nodes: &[Node],
     zone: Option<&str>,
+    is_edge_alone: bool,
     quota: Option<usize>,
     chosen: &SortedSet<String>,
     warnings: &mut Warnings,
 ) -> Vec<String> {
-    let has_edges = edges(nodes);
     let mut zones: SortedMap<&str, Vec<&str>> = SortedMap::new();
-    for node in nodes.iter().filter(|it| !has_edges || is_edge(it)) {
+    for node in nodes.iter().filter(|it| !is_edge_alone || is_edge(it)) {
         let of_node = node.zone.as_deref().unwrap_or_default();
         if zone.is_some_and(|it| it != of_node) {
             continue;
@@ -87,7 +88,7 @@ mod tests {
         stay: &SortedSet<String>,
     ) -> (Vec<String>, usize) {
         let mut warnings = Warnings::default();
-        let addresses = choose(nodes, zone, quota, stay, &mut warnings);
+        let addresses = choose(nodes, zone, edges(nodes), quota, stay, &mut warnings);
         let host = Host::new();
         host.run(|| warnings.emit());
         (addresses, host.events().len())

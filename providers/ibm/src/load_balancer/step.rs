@@ -2,11 +2,12 @@
 //! changed, pools new, listeners new. Pure.
 
 use aerostat_sdk::http::Request;
-use aerostat_sdk::{Change, Result, SortedSet};
+use aerostat_sdk::{Change, Error, Result, SortedSet};
 use serde_json::{Value, json};
 
 use super::desired::{DesiredVpcBalancer, DesiredVpcPort};
 use super::names;
+use crate::api::is_taken;
 use crate::api::load_balancers::{self as api, VpcListener, VpcMember, VpcPool};
 
 /// Connections that a listener takes, as the vendor's controller writes it: the most.
@@ -132,14 +133,26 @@ pub(super) enum VpcNext {
 
 impl VpcNext {
     fn change(request: Request, does: impl Into<String>) -> Self {
-        Self::Change(Box::new(VpcStep { request, does: does.into() }))
+        Self::Change(Box::new(VpcStep { request, does: does.into(), taken: Some(TAKEN_BY_A_PART) }))
+    }
+
+    /// The same for a part that goes.
+    fn remove(request: Request, does: impl Into<String>) -> Self {
+        Self::Change(Box::new(VpcStep { request, does: does.into(), taken: None }))
     }
 }
+
+const TAKEN_BY_A_PART: &str = "the load balancer has something else in its place already, such as a listener with a range of ports that somebody \
+                               made by hand: delete that in the cloud, or choose another port";
+const TAKEN_BY_A_NAME: &str = "annotation vpc-lb-name: another load balancer has this name: choose another";
 
 /// One change, and what it does, for a person.
 pub(super) struct VpcStep {
     request: Request,
     does: String,
+    /// The reason and the next step where the cloud says that its place is taken. It follows a look at what is there in the same call, so that it
+    /// is not one of ours whose answer was lost.
+    taken: Option<&'static str>,
 }
 
 impl VpcStep {
@@ -147,10 +160,20 @@ impl VpcStep {
     ///
     /// # Errors
     ///
-    /// Whatever the cloud answered.
+    /// `invalid`, where its place is taken for good; whatever else the cloud answered. Any other 409 is a change at work.
     pub(super) fn send(self) -> Result<Change<String>> {
-        Ok(self.request.change()?.map(|_| self.does))
+        let response = self.request.answer()?;
+        match self.taken.filter(|_| response.status() >= 400 && is_taken(&response)) {
+            Some(taken) => Err(Error::invalid(format_args!("{}: {taken}: {}", self.does, response.complaint()))),
+            None if matches!(response.status(), 409 | 423) => Ok(Change::Busy(response.complaint())),
+            None => response.accepted().map(|_| Change::Done(self.does)),
+        }
     }
+}
+
+/// Gives the load balancer `id` another name.
+pub(super) fn rename(id: &str, name: &str) -> VpcStep {
+    VpcStep { request: api::rename(id, name), does: format!("it is renamed to {name}"), taken: Some(TAKEN_BY_A_NAME) }
 }
 
 /// The next thing to do for the load balancer `id`. What somebody else made stays, but for a listener on a port of the Service. Whatever is
@@ -166,7 +189,7 @@ pub(super) fn next(id: &str, live: &BalancerParts, desired: &DesiredVpcBalancer,
         let is_ours = pool.is_some_and(|(_, it)| it == *port);
         let is_wrong = protocol != desired.protocol || !is_ours;
         if (is_ours && !is_desired(*port)) || (is_desired(*port) && is_wrong) {
-            return VpcNext::change(
+            return VpcNext::remove(
                 api::remove(id, "listeners", listener_id),
                 format!("the listener of port {port} goes"),
             );
@@ -179,7 +202,7 @@ pub(super) fn next(id: &str, live: &BalancerParts, desired: &DesiredVpcBalancer,
                 && live.pool(protocol, port).is_some_and(|it| it.pool.id == pool.id)
         });
         if !is_wanted && !live.listens(pool) {
-            return VpcNext::change(api::remove(id, "pools", &pool.id), format!("the pool {} goes", pool.name));
+            return VpcNext::remove(api::remove(id, "pools", &pool.id), format!("the pool {} goes", pool.name));
         }
     }
     let mut unread = None;

@@ -189,9 +189,14 @@ fn patched_listener(world: &World, balancer: &str, id: &str, patch: &Value) -> R
 fn patch_pool(world: &mut World, balancer: &str, family: &str, id: &str, patch: &Value) -> Result<Answer, Refused> {
     let mut live = found(world, VpcKind::Pool, balancer, id)?.clone();
     for key in ["name", "algorithm", "protocol", "proxy_protocol", "health_monitor"] {
-        if !patch[key].is_null() {
-            live[key] = patch[key].clone();
-        }
+        merge(&mut live[key], &patch[key]);
+    }
+    // The description has no path of a check by TCP: that of before goes.
+    if text(&live["health_monitor"], "type") == "tcp"
+        && patch["health_monitor"]["url_path"].is_null()
+        && let Some(monitor) = live["health_monitor"].as_object_mut()
+    {
+        monitor.remove("url_path");
     }
     check_pool(&live, family)?;
     let others = world.of(VpcKind::Pool, "balancer", balancer);
@@ -201,6 +206,15 @@ fn patch_pool(world: &mut World, balancer: &str, family: &str, id: &str, patch: 
     live["_revision"] = json!(world.next());
     put(world, VpcKind::Pool, id, live);
     one(world, VpcKind::Pool, balancer, id)
+}
+
+/// Changes a field as RFC 7396 has it, but that none is deleted: what a change does not name stays, in objects inside of it, too.
+fn merge(live: &mut Value, change: &Value) {
+    match change {
+        Value::Null => {}
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| merge(&mut live[key], value)),
+        other => live.clone_from(other),
+    }
 }
 
 /// The first and the last port of a listener: it has one, or a range.

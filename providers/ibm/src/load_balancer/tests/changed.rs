@@ -83,6 +83,21 @@ fn ibm_022_a_local_service_is_checked_at_its_own_port() {
 }
 
 #[test]
+fn ibm_022_a_service_that_is_local_no_more_is_checked_by_tcp() {
+    let mut service = service();
+    service.external_traffic_policy = ExternalTrafficPolicy::Local(31_000);
+    let played = made(&mut service);
+    service.external_traffic_policy = ExternalTrafficPolicy::Cluster;
+    assert_eq!(played.settle(&mut service), ["PATCH /lb-1/pools/pool-1"]);
+    let monitor =
+        played.cloud.borrow_mut().cloud().balancers.get("lb-1").unwrap().body["pools"][0]["health_monitor"].clone();
+    assert_eq!((&monitor["type"], &monitor["url_path"]), (&json!("tcp"), &json!("/healthz")), "the path stays");
+    assert_eq!(played.settle(&mut service), [""; 0]);
+    service.external_traffic_policy = ExternalTrafficPolicy::Local(31_000);
+    assert_eq!(played.settle(&mut service), ["PATCH /lb-1/pools/pool-1"]);
+}
+
+#[test]
 fn ibm_023_a_type_that_cannot_be_changed_is_told() {
     let mut service = annotated("ip-type", "private");
     let played = made(&mut service);
@@ -187,6 +202,28 @@ fn the_path_that_the_vendors_manager_checks_stays() {
     assert_eq!(played.settle(&mut service), [""; 0]);
     service = service.with_annotation(format!("{PREFIX}vpc-health-check-path"), "/healthz");
     assert_eq!(played.settle(&mut service), ["PATCH /lb-1/pools/pool-1"], "its author chose another");
+}
+
+#[test]
+fn ibm_027_a_label_chooses_nodes_whatever_their_zone_and_edge() {
+    let mut edged = service();
+    edged.nodes[0].labels.push((crate::load_balancer::EDGE.to_owned(), "edge".to_owned()));
+    let selected =
+        |it: LoadBalancer| it.with_annotation(format!("{PREFIX}vpc-node-selector"), "kubernetes.io/arch=amd64");
+    let zoned = service().with_annotation(format!("{PREFIX}zone"), "us-south-1");
+    // The host has chosen by the label.
+    for (mut service, members) in [(selected(edged.clone()), 3), (edged, 1), (selected(zoned.clone()), 3), (zoned, 1)] {
+        let played = made(&mut service);
+        let body = played.bodies().remove(0);
+        assert_eq!(body["pools"][0]["members"].as_array().unwrap().len(), members, "{:?}", service.annotations);
+        service.nodes.push(node(4));
+        let refused = service.with_annotation(format!("{PREFIX}vpc-idle-connection-timeout"), "49");
+        (0..9).for_each(|_| drop(played.call(&mut refused.clone())));
+        let written = played.bodies().pop().unwrap();
+        let followed = written["members"].as_array().map_or(members, Vec::len);
+        let more = usize::from(members == 3);
+        assert_eq!(followed, members + more, "also where an annotation is refused: {written}");
+    }
 }
 
 #[test]

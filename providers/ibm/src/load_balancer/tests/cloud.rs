@@ -27,6 +27,8 @@ pub(super) struct FakeVpc {
     pub(super) refuses: Option<fn() -> Response>,
     /// The status in which creations end.
     pub(super) ends_in: &'static str,
+    /// Whether load balancers say whether they take UDP.
+    pub(super) tells_of_udp: bool,
     /// The most rules of a security group.
     pub(super) most_rules: usize,
     /// The ids and the names of the account's resource groups.
@@ -44,6 +46,7 @@ impl Default for FakeVpc {
             given: 0,
             refuses: None,
             ends_in: "active",
+            tells_of_udp: true,
             most_rules: 250,
             resource_groups: Vec::new(),
         }
@@ -135,14 +138,18 @@ impl FakeVpc {
                 |part: &Value| -> Value { keys.iter().map(|key| ((*key).to_owned(), part[key].clone())).collect() };
             it.as_array().into_iter().flatten().map(one).collect()
         };
-        Some(json!({
+        let mut shown = json!({
             "id": id, "name": object.name, "hostname": format!("{id}.lb.appdomain.example"), "is_public": object.body["is_public"],
             "operating_status": if status == "create_pending" { "offline" } else { "online" }, "provisioning_status": status,
             "profile": { "family": if is_network { "network" } else { "application" } }, "udp_supported": is_network, "security_groups": groups,
             "public_ips": [{ "address": format!("169.48.0.{}", id.trim_start_matches("lb-")) }],
             "subnets": object.body["subnets"], "listeners": refer(&object.body["listeners"], &["id"]),
             "pools": refer(&object.body["pools"], &["id", "name"]),
-        }))
+        });
+        if !self.tells_of_udp {
+            shown.as_object_mut().unwrap().remove("udp_supported");
+        }
+        Some(shown)
     }
 
     /// The ids and the rules of security groups that were made here.
@@ -224,7 +231,12 @@ impl FakeVpc {
         }
     }
 
-    /// A change of the parts of one that takes changes.
+    /// Whether a load balancer of this VPC has the name: in another it may be there once more.
+    fn has_name(&self, name: &Value) -> bool {
+        self.balancers.all().any(|(_, it)| *name == *it.name && it.body["subnets"][0]["id"] != OTHER_VPC)
+    }
+
+    /// A change of one that takes changes, or of its parts.
     fn change_parts(&mut self, id: &str, method: Method, path: &[&str], body: Value, moment: FakeMoment) -> Response {
         let status = self.status(id, moment);
         if status != "active" {
@@ -233,6 +245,13 @@ impl FakeVpc {
         let mut live = self.balancers.get(id).unwrap().body.clone();
         let find = |parts: &Value, own: &str| parts.as_array().unwrap().iter().position(|it| it["id"] == own);
         let answer = match (method, path) {
+            (Method::Patch, []) => {
+                if self.has_name(&body["name"]) {
+                    return error(409, "not_unique");
+                }
+                body["name"].as_str().unwrap().clone_into(&mut self.balancers.get_mut(id).unwrap().name);
+                reply(200, self.shown(id, moment).unwrap())
+            }
             (Method::Post, ["pools"]) => {
                 let mut pool = self.with_members(body);
                 pool["id"] = self.id("pool").into();
@@ -240,6 +259,14 @@ impl FakeVpc {
                 reply(201, pool)
             }
             (Method::Post, ["listeners"]) => {
+                let (port, first) = (&body["port"], &body["port_min"]);
+                let port = port.as_u64().or(first.as_u64());
+                let takes = |it: &Value| {
+                    (it["port"].as_u64()..=it["port_max"].as_u64().or(it["port"].as_u64())).contains(&port)
+                };
+                if live["listeners"].as_array().unwrap().iter().any(takes) {
+                    return error(409, "load_balancer_listener_not_unique");
+                }
                 let mut listener = body;
                 listener["id"] = self.id("listener").into();
                 with_port(&mut listener);
@@ -250,9 +277,7 @@ impl FakeVpc {
             }
             (Method::Patch, [part, own]) => {
                 let Some(at) = find(&live[*part], own) else { return error(404, "not_found") };
-                for (key, value) in body.as_object().unwrap() {
-                    live[*part][at][key] = value.clone();
-                }
+                merge(&mut live[*part][at], &body);
                 if *part == "pools" {
                     let name = live["pools"][at]["name"].clone();
                     for listener in live["listeners"].as_array_mut().unwrap() {
@@ -342,9 +367,7 @@ impl FakeCloud for FakeVpc {
                 if let Some(refusal) = self.refuses {
                     return refusal();
                 }
-                // A name is unique in its VPC alone.
-                let is_here = |it: &Value| it["subnets"][0]["id"] != OTHER_VPC;
-                if self.balancers.all().any(|(_, it)| body["name"] == *it.name && is_here(&it.body)) {
+                if self.has_name(&body["name"]) {
                     return error(400, "load_balancer_name_not_unique");
                 }
                 let id = self.make(body, moment);
@@ -411,6 +434,17 @@ impl FakeCloud for FakeVpc {
 
     fn refused(&self, _request: &Request) -> Response {
         error(400, "bad_field")
+    }
+}
+
+/// Changes an object as RFC 7396 has it: fields that a change does not name stay, in objects inside of it, too.
+fn merge(live: &mut Value, change: &Value) {
+    let Some(fields) = change.as_object() else {
+        live.clone_from(change);
+        return;
+    };
+    for (key, value) in fields {
+        merge(&mut live[key], value);
     }
 }
 

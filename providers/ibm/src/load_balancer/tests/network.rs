@@ -81,6 +81,27 @@ fn a_range_of_ports_is_one_listener() {
 }
 
 #[test]
+fn a_port_in_a_range_that_somebody_made_is_told() {
+    let played = Played::new(FakeVpc::default());
+    let mut service = network(Protocol::Tcp);
+    played.settle(&mut service);
+    let by_hand = json!({
+        "id": "listener-x", "port": 81, "port_max": 90, "protocol": "tcp", "default_pool": { "id": "pool-x", "name": "by-hand" },
+    });
+    let listeners = |played: &Played, change: &dyn Fn(&mut Vec<Value>)| {
+        let mut cloud = played.cloud.borrow_mut();
+        change(cloud.cloud().balancers.get_mut("lb-1").unwrap().body["listeners"].as_array_mut().unwrap());
+    };
+    listeners(&played, &|all| all.push(by_hand.clone()));
+    service.ports.push(Port::new(Protocol::Tcp, 85, 30_085));
+    let answers: Vec<_> = (0..40).map(|_| played.call(&mut service)).collect();
+    let is_told = |why: &str| why.contains("the listener of port 85") && why.contains("choose another port");
+    assert!(matches!(&answers[39], Err(Error::Invalid(why)) if is_told(why)), "{:?}", answers[39]);
+    listeners(&played, &|all| all.retain(|it| it["id"] != "listener-x"));
+    assert_eq!(played.settle(&mut service), ["POST /lb-1/listeners"], "it is served once there is room");
+}
+
+#[test]
 fn ranges_of_ports_that_cannot_be_are_refused() {
     let two = || network(Protocol::Tcp).with_port(Port::new(Protocol::Tcp, 85, 30_085));
     for (service, ranges, part) in [
@@ -138,6 +159,16 @@ fn ibm_030_udp_has_a_port_of_tcp_by_which_nodes_are_checked() {
     service.external_traffic_policy = ExternalTrafficPolicy::Local(31_000);
     assert_eq!(played.settle(&mut service).len(), 1, "kube-proxy is asked");
     assert_eq!(played.bodies().last().unwrap()["health_monitor"]["url_path"], "/healthz");
+}
+
+#[test]
+fn ibm_030_udp_is_served_where_the_cloud_does_not_tell_of_it() {
+    let mut vpc = FakeVpc::default();
+    vpc.tells_of_udp = false;
+    let played = Played::new(vpc);
+    let mut service = network(Protocol::Udp).with_annotation(format!("{PREFIX}vpc-health-check-udp"), "30100");
+    assert_eq!(played.settle(&mut service), ["POST "]);
+    assert_eq!(played.settle(&mut service), [""; 0]);
 }
 
 #[test]

@@ -25,6 +25,82 @@ fn ibm_036_a_chosen_name_takes_nothing_over() {
     assert!(played.host.requests().iter().all(|it| it.starts_with("GET")), "{:?}", played.host.requests());
 }
 
+/// The requests of one whose author chose its name.
+pub(super) fn life() -> Vec<testing::Request> {
+    let played = Played::new(FakeVpc::default());
+    played.settle(&mut annotated("vpc-lb-name", "shared"));
+    played.host.sent()
+}
+
+#[test]
+fn a_chosen_name_is_given_to_one_that_is_known_by_its_own() {
+    let played = Played::new(FakeVpc::default());
+    let mut service = annotated("vpc-lb-name", "shared");
+    assert_eq!(played.settle(&mut service), ["POST ", "PATCH /lb-1"]);
+    let bodies = played.bodies();
+    assert_eq!((&bodies[0]["name"], &bodies[1]), (&json!(NAME), &json!({ "name": "shared" })));
+    assert_eq!(played.settle(&mut service), [""; 0]);
+    service.annotations[0].1 = "other".to_owned();
+    assert_eq!(played.settle(&mut service), [""; 0], "a name that it has stays");
+    assert_eq!(played.gone(&service), ["DELETE /lb-1"]);
+}
+
+#[test]
+fn a_chosen_name_that_is_taken_meanwhile_is_told() {
+    let played = Played::new(FakeVpc::default());
+    let mut service = annotated("vpc-lb-name", "shared");
+    let _ = (played.call(&mut service), played.call(&mut service));
+    let other = body("0717-s1");
+    played.cloud.borrow_mut().cloud().balancers.make("shared", other, testing::FakeMoment::default());
+    let answers: Vec<String> = (0..30).map(|_| format!("{:?}", played.call(&mut service))).collect();
+    assert!(answers[29].contains("vpc-lb-name") && answers[29].contains("choose another"), "{answers:#?}");
+    service.annotations.clear();
+    assert_eq!(played.settle(&mut service), [""; 0], "it serves under its own");
+    assert_eq!(service.memo.as_deref(), Some("lb-1"));
+}
+
+#[test]
+fn a_lost_creation_of_one_with_a_chosen_name_is_found() {
+    for is_deleted in [false, true] {
+        let played = Played::new(FakeVpc::default());
+        let mut service = annotated("vpc-lb-name", "shared");
+        let _ = played.call(&mut service);
+        // The process that sends the creation is gone before it has kept the id.
+        let announced = service.clone();
+        let _ = played.call(&mut service);
+        let mut service = LoadBalancer { extra: Vec::new(), ..announced };
+        if is_deleted {
+            let mut last = None;
+            for _ in 0..60 {
+                let host = played.host.clone().at(played.cloud.borrow().now());
+                last = Some(host.run(|| Ibm::delete(&service)).unwrap());
+                if let Some(Deletion::Pending(it)) = &last {
+                    service = service.after(it.status.clone());
+                }
+                played.cloud.borrow_mut().advance(Duration::from_secs(3));
+            }
+            assert_eq!((last, played.deletions().last().map(|it| &**it)), (Some(Deletion::Done), Some("DELETE /lb-1")));
+            assert!(played.cloud.borrow_mut().cloud().balancers.get("lb-1").is_none());
+        } else {
+            assert_eq!(played.settle(&mut service), ["PATCH /lb-1"], "no second one");
+            assert_eq!(service.memo.as_deref(), Some("lb-1"));
+        }
+    }
+}
+
+#[test]
+fn one_that_nothing_proves_is_told_at_the_end_of_a_service() {
+    for (shown, told) in [(vec![Ingress::ip("169.48.0.1")], &["LoadBalancerNotDeleted"][..]), (Vec::new(), &[])] {
+        let played = with("shared", "0717-s1");
+        let service = LoadBalancer { current_ingress: shown, ..annotated("vpc-lb-name", "shared") };
+        assert_eq!(played.host.run(|| Ibm::delete(&service)), Ok(Deletion::Done));
+        assert_eq!(
+            (played.reasons(), played.deletions()),
+            (told.iter().map(|it| (*it).to_owned()).collect(), Vec::new())
+        );
+    }
+}
+
 #[test]
 fn ibm_040_a_resource_group_is_an_id_that_nobody_is_asked_for() {
     let played = Played::new(FakeVpc::default()).with("resourceGroupID", "rg0002");

@@ -4,13 +4,13 @@ use aerostat_sdk::IpFamily;
 
 use super::*;
 
-/// The error of a Service's first call. Nothing is written.
+/// The error of a Service's calls. Nothing is written.
 fn refused(mut service: LoadBalancer) -> String {
     let played = Played::new(FakeVpc::default());
     let mut last = String::new();
     for _ in 0..2 {
         last = match played.call(&mut service) {
-            Err(Error::Invalid(why)) => return why,
+            Err(Error::Invalid(why)) => why,
             Ok(Progress::Failed(failed)) => failed.error.why().to_owned(),
             other => format!("{other:?}"),
         };
@@ -273,9 +273,11 @@ fn security_groups_of_one_name_are_told_apart_by_their_ids() {
 #[test]
 fn security_groups_of_other_services_are_not_named() {
     let played = Played::new(FakeVpc::default()).with("allowedSecurityGroups", "*");
-    let others = json!({ "id": "r006-own", "name": "kube-c1-9c2f6f1c9a5e4a8e8f0b1f6d3f6f2a99", "rules": [] });
-    played.cloud.borrow_mut().cloud().groups.push(others);
-    for word in ["r006-own", "clients-1,kube-c1-9c2f6f1c9a5e4a8e8f0b1f6d3f6f2a99"] {
+    for (id, cluster) in [("r006-own", "c1"), ("r006-own-2", "c2")] {
+        let name = format!("kube-{cluster}-9c2f6f1c9a5e4a8e8f0b1f6d3f6f2a99");
+        played.cloud.borrow_mut().cloud().groups.push(json!({ "id": id, "name": name, "rules": [] }));
+    }
+    for word in ["r006-own", "clients-1,kube-c1-9c2f6f1c9a5e4a8e8f0b1f6d3f6f2a99", "r006-own-2"] {
         let mut service = annotated("vpc-security-group", word);
         let answers: Vec<String> = (0..2).map(|_| format!("{:?}", played.call(&mut service))).collect();
         assert!(answers[1].contains("which goes with that Service"), "{answers:#?}");

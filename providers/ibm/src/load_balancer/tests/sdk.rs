@@ -71,7 +71,7 @@ fn each_request_is_the_one_that_the_sdk_sends() {
     grouped.settle(&mut annotated("vpc-security-group", "clients-1"));
     let _ = grouped.host.run(|| <Ibm as aerostat_sdk::LoadBalancerInventory>::list(None, 100));
     sent.extend(grouped.host.sent().iter().map(told));
-    let lives = [ranges::life(), network::life(), way_out::life()];
+    let lives = [ranges::life(), network::life(), way_out::life(), owners::life()];
     sent.extend(lives.iter().flatten().map(told));
     for (name, expected) in recorded.as_object().unwrap() {
         assert!(sent.contains(expected), "{name}: {expected}\n{sent:#?}");

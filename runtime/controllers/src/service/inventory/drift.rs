@@ -15,8 +15,8 @@ use tokio::time::Instant;
 
 use crate::service::inventory::snapshot::Snapshot;
 
-/// How long one question spares others, while lists show the same outline.
-const SPARED: Duration = Duration::from_hours(12);
+/// How long one question spares others at least and at most, while lists show the same outline.
+const SPARED: (Duration, Duration) = (Duration::from_hours(9), Duration::from_hours(15));
 /// Answers that a call may rest on are younger than this when it begins.
 const READS: Duration = Duration::from_secs(5);
 
@@ -83,10 +83,16 @@ impl Outlined {
         Some(same.unwrap_or_else(|| Self { outline: outline.to_owned(), since: began }))
     }
 
-    /// Whether a question that was asked then, and whose answer was that all is as desired, spares one now.
-    pub(crate) fn spares(&self, asked: Instant, now: Instant) -> bool {
-        self.since + READS <= asked && now < asked + SPARED
+    /// Whether a question about the Service with this UID that was asked then, and whose answer was that all is as desired, spares one now.
+    pub(crate) fn spares(&self, asked: Instant, now: Instant, uid: &str) -> bool {
+        self.since + READS <= asked && now < asked + spared(uid)
     }
+}
+
+/// How long one question about a Service spares others: all are asked about in the first period of a process, and must not be due together.
+fn spared(uid: &str) -> Duration {
+    let (least, most) = SPARED;
+    least + place_in(most.saturating_sub(least), uid)
 }
 
 /// When in a period a Service is asked about of which lists tell nothing: at its own time, so that not all come at once.
@@ -113,6 +119,8 @@ mod tests {
 
     use super::*;
     use crate::service::inventory::snapshot::tests::{incomplete, item, snapshot};
+
+    const UID: &str = "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11";
 
     fn found(items: Vec<InventoryItem>, revision: Option<&str>) -> Finding {
         finding(Some("a"), revision, &snapshot(items, Instant::now()))
@@ -146,19 +154,20 @@ mod tests {
         let (start, hour) = (Instant::now(), Duration::from_hours(1));
         let after = |before: &Outlined, listed, began| Outlined::after(Some(before.clone()), listed, began, None);
         let first = Outlined::after(None, Some("a"), start, None).unwrap();
-        assert!(!first.spares(start, start + hour), "it may have changed between that question and the list");
+        assert!(!first.spares(start, start + hour, UID), "it may have changed between that question and the list");
         let asked = start + hour;
         let same = after(&first, Some("a"), asked + hour).unwrap();
         assert_eq!(same, first);
-        assert!(same.spares(asked, asked + 11 * hour) && !same.spares(asked, asked + 12 * hour));
+        let due = asked + spared(UID);
+        assert!(same.spares(asked, due - READS, UID) && !same.spares(asked, due, UID));
         let other = after(&same, Some("b"), asked + hour).unwrap();
-        assert!(!other.spares(asked, asked + hour) && other.spares(asked + 2 * hour, asked + 3 * hour));
+        assert!(!other.spares(asked, asked + hour, UID) && other.spares(asked + 2 * hour, asked + 3 * hour, UID));
         let back = after(&other, Some("a"), asked + 2 * hour).unwrap();
-        assert!(!back.spares(asked + hour, asked + 2 * hour), "another one was there meanwhile");
+        assert!(!back.spares(asked + hour, asked + 2 * hour, UID), "another one was there meanwhile");
         assert_eq!(after(&same, None, asked), None, "it is listed no more");
         let repaired = Outlined::after(Some(first), Some("a"), asked + hour, Some(asked)).unwrap();
-        assert!(!repaired.spares(asked, asked + hour), "somebody may have made the same change once more");
-        assert!(repaired.spares(asked + 2 * hour, asked + 3 * hour));
+        assert!(!repaired.spares(asked, asked + hour, UID), "somebody may have made the same change once more");
+        assert!(repaired.spares(asked + 2 * hour, asked + 3 * hour, UID));
     }
 
     #[test]
@@ -182,6 +191,16 @@ mod tests {
             assert!((40..=80).contains(&count), "{count} in minute {minute}");
         }
         assert_eq!(place_in(period, "a"), place_in(period, "a"));
+    }
+
+    #[test]
+    fn spared_questions_come_back_hour_by_hour() {
+        let hours: Vec<u64> = (0..600).map(|it| spared(&format!("uid-{it}")).as_secs() / 3_600).collect();
+        for hour in 9..15 {
+            let count = hours.iter().filter(|it| **it == hour).count();
+            assert!((75..=125).contains(&count), "{count} after {hour} hours, where a sixth is 100");
+        }
+        assert_eq!(spared(UID), spared(UID));
     }
 
     #[test]

@@ -93,7 +93,7 @@ impl ServiceState {
         let is_open = self.desired().is_none_or(|it| it.source_ranges.is_empty());
         let work = &mut self.work;
         work.outlined = Outlined::after(work.outlined.take(), outline, began, work.wrote);
-        is_open && work.outlined.as_ref().zip(work.asked).is_some_and(|(it, asked)| it.spares(asked, now))
+        is_open && work.outlined.as_ref().zip(work.asked).is_some_and(|(it, asked)| it.spares(asked, now, &self.uid))
     }
 
     /// A call about it has ended; `listed` is the revision that the newest list showed when it began, and when that list began.
@@ -241,15 +241,15 @@ mod tests {
         assert!(!state.is_spared(Some("p"), start + 2 * hour, start + 2 * hour), "it has changed in the cloud");
         ask(&mut state, "small", ("1", start), false, start + 3 * hour);
         assert!(state.is_spared(Some("p"), start + 4 * hour, start + 4 * hour));
-        assert!(!state.is_spared(Some("p"), start + 15 * hour, start + 15 * hour), "it is compared now and then");
-        ask(&mut state, "small", ("1", start), true, start + 16 * hour);
-        assert!(!state.is_spared(Some("p"), start + 17 * hour, start + 17 * hour), "it was put right since that list");
-        ask(&mut state, "small", ("1", start), false, start + 18 * hour);
-        assert!(state.is_spared(Some("p"), start + 19 * hour, start + 19 * hour));
-        assert!(!state.is_spared(None, start + 19 * hour, start + 19 * hour));
+        assert!(!state.is_spared(Some("p"), start + 18 * hour, start + 18 * hour), "it is compared now and then");
+        ask(&mut state, "small", ("1", start), true, start + 19 * hour);
+        assert!(!state.is_spared(Some("p"), start + 20 * hour, start + 20 * hour), "it was put right since that list");
+        ask(&mut state, "small", ("1", start), false, start + 21 * hour);
+        assert!(state.is_spared(Some("p"), start + 22 * hour, start + 22 * hour));
+        assert!(!state.is_spared(None, start + 22 * hour, start + 22 * hour));
         let limited = LoadBalancer { source_ranges: vec!["192.0.2.0/24".to_owned()], ..wanted("small") };
         state.work.state.question_mut().unwrap().desired = limited;
-        assert!(!state.is_spared(Some("p"), start + 19 * hour, start + 19 * hour), "few sources may come in");
+        assert!(!state.is_spared(Some("p"), start + 22 * hour, start + 22 * hour), "few sources may come in");
         assert!(before.settle_before(&wanted("small"), &Arc::default(), "7".to_owned(), start + hour));
         assert!(!before.is_spared(Some("o"), start, start + hour), "no call of this process has compared it");
         assert!(!before.is_spared(Some("o"), start, start + 2 * hour));
