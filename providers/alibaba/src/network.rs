@@ -18,13 +18,11 @@ pub(crate) use self::annotations::TABLE;
 pub(crate) use self::call::NlbCall;
 pub(crate) use self::names::{CLASS, ID};
 
-use aerostat_sdk::backend::Backend as _;
+use aerostat_sdk::backend::{Backend as _, Found};
 use aerostat_sdk::{Deletion, Error, LoadBalancer, Progress, Result};
 
 use self::jobs::NlbJobs;
-use crate::api::network_load_balancers as balancers;
 use crate::load_balancer::annotations::renamed;
-use crate::load_balancer::marks::{TagRelation, left_by_the_vendor};
 use crate::remembered::MemoWords;
 
 /// The finalizer of the vendor's controller.
@@ -58,16 +56,9 @@ pub(crate) fn delete(unwanted: &LoadBalancer, step: fn(&NlbCall<'_>) -> Result<D
     (&call.jobs as &dyn MemoWords).with_deletion(answer, unwanted, &service)
 }
 
-/// Refuses the end of a deletion while the vendor's controller has left one for the Service that is not proven to be its own: its finalizer
-/// goes with that end.
-pub(crate) fn check_inherited(unwanted: &LoadBalancer) -> Result<()> {
-    if !unwanted.finalizers().any(|it| it == FINALIZER) {
-        return Ok(());
-    }
-    let call = NlbCall::of(unwanted, NlbJobs::default())?;
-    let all = balancers::tagged(&call.region, call.mark())?;
-    let left = all.iter().find(|it| call.relation(&it.tags) != TagRelation::Own);
-    left.map_or(Ok(()), |it| Err(left_by_the_vendor(&it.title(), FINALIZER)))
+/// Those that have the vendor's tag with the Service's name.
+pub(crate) fn named(service: &LoadBalancer) -> Result<Vec<Found>> {
+    NlbCall::of(service, NlbJobs::default())?.list()
 }
 
 #[cfg(test)]

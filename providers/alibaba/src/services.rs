@@ -1,10 +1,15 @@
 //! The load balancer of a Service: a Classic one, or a Network one, by its class.
 
+use std::time::Duration;
+
 use aerostat_sdk::annotations::Annotations;
+use aerostat_sdk::backend::Found;
 use aerostat_sdk::form::Text;
 use aerostat_sdk::{Deletion, Error, LoadBalancer, LoadBalancers, Progress, Result};
 
 use crate::load_balancer::annotations::vendor;
+use crate::load_balancer::marks::left_by_the_vendor;
+use crate::load_balancer::reused::bare;
 use crate::provider::Alibaba;
 use crate::{kinds, load_balancer, network};
 
@@ -61,13 +66,42 @@ impl LoadBalancers for Alibaba {
                 other => other,
             },
         };
-        // The vendor's finalizers go with what is done.
-        if deletion == Deletion::Done {
-            network::check_inherited(unwanted)?;
-            load_balancer::check_inherited(unwanted)?;
+        // The vendor's finalizers go with what is over.
+        if matches!(deletion, Deletion::Pending(_)) {
+            return Ok(deletion);
         }
-        Ok(deletion)
+        let inherited = match inherited(unwanted, network::FINALIZER, network::named)? {
+            None => inherited(unwanted, load_balancer::FINALIZER, load_balancer::named)?,
+            found => found,
+        };
+        Ok(inherited.unwrap_or(deletion))
     }
+}
+
+/// The deletion of another load balancer than the memo's that the vendor's controller has left for the Service, if its finalizer says that there may
+/// be one: lists may still show the memo's.
+///
+/// # Errors
+///
+/// `invalid`, naming one that is not proven to be the Service's.
+fn inherited(
+    unwanted: &LoadBalancer,
+    finalizer: &str,
+    named: fn(&LoadBalancer) -> Result<Vec<Found>>,
+) -> Result<Option<Deletion>> {
+    if !unwanted.finalizers().any(|it| it == finalizer) {
+        return Ok(None);
+    }
+    for it in named(unwanted)? {
+        if !it.is_marked {
+            return Err(left_by_the_vendor(&it.title(), finalizer));
+        }
+        if live(unwanted).map(bare) != Some(&*it.id) {
+            let because = format!("{} is this Service's too, and deleted next", it.title());
+            return Ok(Some(Deletion::pending(unwanted.status().memo(it.id), Duration::ZERO, because)));
+        }
+    }
+    Ok(None)
 }
 
 /// The load balancer that a Service asks for, as the vendor's controller has it.

@@ -222,15 +222,7 @@ impl Backend for NlbCall<'_> {
 
     fn list(&self) -> Result<Vec<Found>> {
         let all = balancers::tagged(&self.region, self.mark())?;
-        let own: Vec<&NlbBalancer> = all.iter().filter(|it| self.relation(&it.tags) == TagRelation::Own).collect();
-        if let [first, second, ..] = own[..] {
-            return Err(Error::invalid(format_args!(
-                "{} and {} both have the tags of this Service, and neither is touched: delete one of them, or its tags",
-                first.title(),
-                second.title()
-            )));
-        }
-        Ok(all.iter().map(|it| self.found(it)).collect())
+        Ok(all.iter().map(|it| Found::new(&it.id, &it.name, self.relation(&it.tags) == TagRelation::Own)).collect())
     }
 
     fn find(&self, id: &str) -> Result<Option<NlbBalancer>> {
