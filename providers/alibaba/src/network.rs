@@ -16,7 +16,7 @@ mod zones;
 
 pub(crate) use self::annotations::TABLE;
 pub(crate) use self::call::NlbCall;
-pub(crate) use self::names::{CLASS, ID};
+pub(crate) use self::names::{BEGUN, CLASS, ID};
 
 use aerostat_sdk::backend::{Backend as _, Found};
 use aerostat_sdk::{Deletion, Error, LoadBalancer, Progress, Result};

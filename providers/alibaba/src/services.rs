@@ -41,7 +41,7 @@ impl LoadBalancers for Alibaba {
                 "the Service has load balancer {live}, and annotation {key} leaves it to another controller. Nothing is deleted or changed: \
                  take the annotation away, or make another Service"
             ))),
-            (_, Some(live)) if live.starts_with(network::ID) != (asked == AskedKind::Network) => {
+            (_, Some(live)) if is_network(desired) != (asked == AskedKind::Network) => {
                 Err(Error::invalid(format_args!(
                     "the Service has load balancer {live}, and loadBalancerClass or annotation {} asks for the other kind. Nothing is \
                      deleted: set it as it was, or make another Service",
@@ -56,11 +56,10 @@ impl LoadBalancers for Alibaba {
     /// The load balancer that there is decides, and not what the class says by now: it goes with the type of the Service. Where nothing is
     /// known to be there, both kinds are looked for.
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
-        let is_network = asked(unwanted) == AskedKind::Network;
-        let deletion = match live(unwanted).map(|it| it.starts_with(network::ID)) {
-            Some(true) => network::delete(unwanted, kinds::delete_network)?,
-            Some(false) => load_balancer::delete(unwanted, kinds::delete_classic)?,
-            None if is_network => network::delete(unwanted, kinds::delete_network)?,
+        let deletion = match live(unwanted) {
+            Some(_) if is_network(unwanted) => network::delete(unwanted, kinds::delete_network)?,
+            Some(_) => load_balancer::delete(unwanted, kinds::delete_classic)?,
+            None if asked(unwanted) == AskedKind::Network => network::delete(unwanted, kinds::delete_network)?,
             None => match network::delete(unwanted, kinds::delete_network)? {
                 Deletion::Done => load_balancer::delete(unwanted, kinds::delete_classic)?,
                 other => other,
@@ -116,10 +115,17 @@ fn asked(service: &LoadBalancer) -> AskedKind {
     }
 }
 
-/// The id of the load balancer that the Service has, as its memo says.
+/// The load balancer that the Service has, as its memo says: its id, or its name where it is being made.
 fn live(service: &LoadBalancer) -> Option<&str> {
     let id = service.memo.as_deref()?.split(' ').next()?;
-    [network::ID, load_balancer::ID].iter().any(|it| id.starts_with(it)).then_some(id)
+    let is_id = [network::ID, load_balancer::ID].iter().any(|it| id.starts_with(it));
+    Some(if is_id { id } else { &service.name })
+}
+
+/// Whether its memo is that of a Network Load Balancer. A creation that is not settled may have made one of its kind alone.
+fn is_network(service: &LoadBalancer) -> bool {
+    let is_it = |it: &String| [network::ID, network::BEGUN].iter().any(|own| it.starts_with(own));
+    service.memo.as_ref().is_some_and(is_it)
 }
 
 #[cfg(test)]

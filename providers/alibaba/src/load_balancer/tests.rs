@@ -6,6 +6,7 @@ mod cloud;
 mod inherited;
 mod recorded;
 mod reused;
+mod settled;
 mod values;
 
 use aerostat_sdk::testing::{self, FakeCloud as _};

@@ -4,6 +4,7 @@ mod cloud;
 mod inherited;
 mod recorded;
 mod reused;
+mod settled;
 mod values;
 
 use aerostat_sdk::testing::{self, FakeCloud as _, Host, answer};
