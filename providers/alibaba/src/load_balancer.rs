@@ -31,7 +31,7 @@ use aerostat_sdk::backend::{Backend, Creation, Found, Pauses, Removal, Update};
 use aerostat_sdk::{Change, Deletion, Error, Ingress, LoadBalancer, Progress, Result, clock, cluster};
 
 use self::access::ServiceAccess;
-use self::annotations::{ADDRESS_TYPE, ALL_WEIGHT, EXTERNAL_ADDRESS, GROUPS, HOSTNAME, PRESERVE, renamed};
+use self::annotations::{ADDRESS_TYPE, ALL_WEIGHT, EXTERNAL_ADDRESS, GROUPS, HOSTNAME, PRESERVE};
 use self::announced::AccessMemo;
 use self::desired::{DesiredSlb, SlbOwner, of_machines};
 use self::marks::{TagRelation, VENDOR_CLUSTER, VENDOR_NAME, relation};
@@ -48,14 +48,14 @@ pub(crate) const FINALIZER: &str = "service.k8s.alibaba/resources";
 
 /// Takes one step towards it.
 pub(crate) fn ensure(desired: &LoadBalancer, step: fn(&SlbCall<'_>) -> Result<Progress>) -> Result<Progress> {
-    let (service, memo) = AccessMemo::split(&renamed(desired), clock::now());
+    let (service, memo) = AccessMemo::split(desired, clock::now());
     let call = SlbCall { is_wanted: true, ..SlbCall::of(&service, memo)? };
     (&call.memo as &dyn MemoWords).with_progress(step(&call), desired, &service)
 }
 
 /// Takes one step towards its absence.
 pub(crate) fn delete(unwanted: &LoadBalancer, step: fn(&SlbCall<'_>) -> Result<Deletion>) -> Result<Deletion> {
-    let (service, memo) = AccessMemo::split(&renamed(unwanted), clock::now());
+    let (service, memo) = AccessMemo::split(unwanted, clock::now());
     let call = SlbCall::of(&service, memo)?;
     (&call.memo as &dyn MemoWords).with_deletion(step(&call), unwanted, &service)
 }

@@ -22,7 +22,6 @@ use aerostat_sdk::backend::{Backend as _, Found};
 use aerostat_sdk::{Deletion, Error, LoadBalancer, Progress, Result};
 
 use self::jobs::NlbJobs;
-use crate::load_balancer::annotations::renamed;
 use crate::remembered::MemoWords;
 
 /// The finalizer of the vendor's controller.
@@ -30,7 +29,7 @@ pub(crate) const FINALIZER: &str = "service.k8s.alibaba/nlb";
 
 /// Takes one step towards it.
 pub(crate) fn ensure(desired: &LoadBalancer, step: fn(&NlbCall<'_>) -> Result<Progress>) -> Result<Progress> {
-    let (service, jobs) = NlbJobs::split(&renamed(desired));
+    let (service, jobs) = NlbJobs::split(desired);
     let call = NlbCall { is_wanted: true, ..NlbCall::of(&service, jobs)? };
     let answer = match call.waits() {
         Ok(None) => step(&call),
@@ -46,7 +45,7 @@ pub(crate) fn ensure(desired: &LoadBalancer, step: fn(&NlbCall<'_>) -> Result<Pr
 
 /// Takes one step towards its absence.
 pub(crate) fn delete(unwanted: &LoadBalancer, step: fn(&NlbCall<'_>) -> Result<Deletion>) -> Result<Deletion> {
-    let (service, jobs) = NlbJobs::split(&renamed(unwanted));
+    let (service, jobs) = NlbJobs::split(unwanted);
     let call = NlbCall::of(&service, jobs)?;
     let answer = match call.waits() {
         Ok(None) => step(&call),

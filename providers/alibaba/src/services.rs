@@ -7,7 +7,7 @@ use aerostat_sdk::backend::Found;
 use aerostat_sdk::form::Text;
 use aerostat_sdk::{Deletion, Error, LoadBalancer, LoadBalancers, Progress, Result};
 
-use crate::load_balancer::annotations::vendor;
+use crate::load_balancer::annotations::{renamed, vendor};
 use crate::load_balancer::marks::left_by_the_vendor;
 use crate::load_balancer::reused::bare;
 use crate::provider::Alibaba;
@@ -34,6 +34,7 @@ enum AskedKind {
 
 impl LoadBalancers for Alibaba {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
+        let desired = &renamed(desired);
         let (asked, live) = (asked(desired), live(desired));
         match (asked, live) {
             (AskedKind::Elsewhere(_), None) => Ok(Progress::NotManaged),
@@ -56,6 +57,7 @@ impl LoadBalancers for Alibaba {
     /// The load balancer that there is decides, and not what the class says by now: it goes with the type of the Service. Where nothing is
     /// known to be there, both kinds are looked for.
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
+        let unwanted = &renamed(unwanted);
         let deletion = match live(unwanted) {
             Some(_) if is_network(unwanted) => network::delete(unwanted, kinds::delete_network)?,
             Some(_) => load_balancer::delete(unwanted, kinds::delete_classic)?,
@@ -173,6 +175,20 @@ mod tests {
             let is_told = |why: &str| why.contains(words) && why.contains(annotation.0) && why.contains("lb-1");
             assert!(matches!(&told, Err(Error::Invalid(why)) if is_told(why)), "{memo}: {told:?}");
         }
+        assert!(host.requests().is_empty());
+    }
+
+    #[test]
+    fn older_annotations_say_which_controller_serves_too() {
+        let host = crate::tests::settings();
+        let older = |name: &str| format!("service.beta.kubernetes.io/alicloud-loadbalancer-{name}");
+        let elsewhere = service(None, &[(&*older("tunnel-type"), "")]);
+        assert_eq!(host.run(|| Alibaba::ensure(&elsewhere)), Ok(Progress::NotManaged));
+        let network = service(None, &[(&*older("type"), "nlb")]);
+        let told = host.run(|| Alibaba::ensure(&network));
+        assert!(matches!(&told, Err(Error::Invalid(why)) if why.contains("zone-maps")), "{told:?}");
+        let newer = service(None, &[(&*older("type"), "nlb"), (KIND.name, "gwlb")]);
+        assert_eq!(host.run(|| Alibaba::ensure(&newer)), Ok(Progress::NotManaged));
         assert!(host.requests().is_empty());
     }
 }
