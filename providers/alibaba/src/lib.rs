@@ -32,15 +32,17 @@ impl Provider for Alibaba {
     fn describe() -> Result<Description> {
         // Settings that cannot work are refused before anything is asked.
         settings::check()?;
-        SlbSettings::read()?;
+        let has_networks = SlbSettings::read()?.has_networks;
         let (region, table) = (settings::region()?, settings::route_table()?);
-        Ok(Description::new("alicloud", env!("CARGO_PKG_VERSION"))
+        let description = Description::new("alicloud", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(machine::BARE)
             .provider_id_prefix(machine::LEGACY)
             .provider_id_prefix(machine::HYBRID)
             .endpoint(endpoints::ecs(region.as_deref()))
-            .endpoint(endpoints::slb(region.as_deref()))
-            .endpoint(endpoints::nlb(region.as_deref()))
+            .endpoint(endpoints::slb(region.as_deref()));
+        let description =
+            if has_networks { description.endpoint(endpoints::nlb(region.as_deref())) } else { description };
+        Ok(description
             .endpoint(endpoints::vpc(region.as_deref(), table.as_deref()))
             .settings(settings::TABLE)
             .settings(settings::balancers::TABLE)

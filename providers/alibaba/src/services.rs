@@ -11,6 +11,7 @@ use crate::load_balancer::annotations::{renamed, vendor};
 use crate::load_balancer::marks::left_by_the_vendor;
 use crate::load_balancer::reused::bare;
 use crate::provider::Alibaba;
+use crate::settings::balancers::SlbSettings;
 use crate::{kinds, load_balancer, network};
 
 aerostat_sdk::table! {
@@ -55,15 +56,18 @@ impl LoadBalancers for Alibaba {
     }
 
     /// The load balancer that there is decides, and not what the class says by now: it goes with the type of the Service. Where nothing is
-    /// known to be there, both kinds are looked for.
+    /// known to be there, both kinds are looked for, the Classic one first: a Network one may not be there to ask about.
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
         let unwanted = &renamed(unwanted);
         let deletion = match live(unwanted) {
             Some(_) if is_network(unwanted) => network::delete(unwanted, kinds::delete_network)?,
             Some(_) => load_balancer::delete(unwanted, kinds::delete_classic)?,
             None if asked(unwanted) == AskedKind::Network => network::delete(unwanted, kinds::delete_network)?,
-            None => match network::delete(unwanted, kinds::delete_network)? {
-                Deletion::Done => load_balancer::delete(unwanted, kinds::delete_classic)?,
+            None => match load_balancer::delete(unwanted, kinds::delete_classic)? {
+                // An error there keeps the finalizer: nothing but the operator's word says that none can be there.
+                Deletion::Done if SlbSettings::read()?.has_networks => {
+                    network::delete(unwanted, kinds::delete_network)?
+                }
                 other => other,
             },
         };

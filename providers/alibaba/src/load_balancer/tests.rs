@@ -4,6 +4,7 @@ mod access;
 mod built;
 mod cloud;
 mod inherited;
+mod networks;
 mod recorded;
 mod reused;
 mod settled;

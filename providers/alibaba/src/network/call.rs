@@ -16,7 +16,7 @@ use crate::load_balancer::desired::of_machines;
 use crate::load_balancer::marks::{CLUSTER_UID, KEPT, SERVICE_UID, TagRelation, VENDOR_CLUSTER, VENDOR_NAME, relation};
 use crate::load_balancer::reused;
 use crate::settings::VpcSettings;
-use crate::settings::balancers::SlbSettings;
+use crate::settings::balancers::{NETWORKS, SlbSettings};
 
 /// One call about one Service.
 pub(crate) struct NlbCall<'a> {
@@ -256,6 +256,12 @@ impl Backend for NlbCall<'_> {
 
     fn can_create(&self) -> Result<()> {
         reused::check_none(self.service)?;
+        if !self.settings.has_networks {
+            return Err(Error::invalid(format_args!(
+                "setting {}: Services get no Network Load Balancers here: ask for a Classic one",
+                NETWORKS.name
+            )));
+        }
         self.allow_internet()?;
         zones(self.service)?;
         if self.desired(self.service, None)?.has_instances() { Ok(()) } else { Err(LoadBalancer::without_nodes("")) }

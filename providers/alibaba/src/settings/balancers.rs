@@ -23,6 +23,9 @@ aerostat_sdk::table! {
     ADOPT_BY_ID: Bool = ("adoptById", Bool,
         "Whether a Service may have its parts in any load balancer of the account by annotation id. Whoever may write Services can then write to each that no cluster has marked.")
         .default("false");
+    NETWORKS: Bool = ("networkLoadBalancers", Bool,
+        "Whether Services get Network Load Balancers. With false none is looked for where neither a memo nor the Service tells of one: set it where none was ever made.")
+        .default("true");
     POLL_INTERVAL: Span = ("pollInterval", Span::between(SECOND, Duration::from_mins(5)),
         "How long to wait before a load balancer that is being built is read again.").default("5s");
     CREATE_AGAIN_AFTER: Span = ("createAgainAfter", Span::between(SECOND, Duration::from_hours(1)),
@@ -38,6 +41,8 @@ pub(crate) struct SlbSettings {
     pub(crate) resource_group: Option<String>,
     pub(crate) refuses_internet: bool,
     pub(crate) adopts_by_id: bool,
+    /// Whether there may be Network Load Balancers.
+    pub(crate) has_networks: bool,
     pub(crate) pauses: Pauses,
 }
 
@@ -54,6 +59,7 @@ impl SlbSettings {
             resource_group: settings::read(&RESOURCE_GROUP)?,
             refuses_internet: settings::get(&NO_INTERNET)?,
             adopts_by_id: settings::get(&ADOPT_BY_ID)?,
+            has_networks: settings::get(&NETWORKS)?,
             pauses: Pauses { poll: settings::get(&POLL_INTERVAL)?, create_again: settings::get(&CREATE_AGAIN_AFTER)? },
         })
     }
