@@ -130,8 +130,8 @@ fn live(service: &LoadBalancer) -> Option<&str> {
 
 /// Whether its memo is that of a Network Load Balancer. A creation that is not settled may have made one of its kind alone.
 fn is_network(service: &LoadBalancer) -> bool {
-    let is_it = |it: &String| [network::ID, network::BEGUN].iter().any(|own| it.starts_with(own));
-    service.memo.as_ref().is_some_and(is_it)
+    let memo = service.memo.as_deref().unwrap_or_default();
+    [network::ID, network::BEGUN].iter().any(|it| memo.starts_with(it))
 }
 
 #[cfg(test)]

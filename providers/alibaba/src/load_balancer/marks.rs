@@ -66,13 +66,12 @@ pub(crate) fn refuse_two(listed: &[Found]) -> Result<()> {
 ///
 /// `invalid`, naming the one that is there.
 pub(crate) fn refuse_second(listed: &[Found]) -> Result<()> {
-    listed.first().map_or(Ok(()), |it| {
-        Err(Error::invalid(format_args!(
-            "{} has the tag {VENDOR_NAME} of this Service, and not its clusterID: no second one is made. Set clusterID to its tag \
-             {VENDOR_CLUSTER}, or take {VENDOR_NAME} off it by hand",
-            it.title()
-        )))
-    })
+    let Some(there) = listed.first() else { return Ok(()) };
+    Err(Error::invalid(format_args!(
+        "{} has the tag {VENDOR_NAME} of this Service, and is not proven to be its own: no second one is made. Set clusterID to its tag \
+         {VENDOR_CLUSTER}, or take {VENDOR_NAME} off it by hand",
+        there.title()
+    )))
 }
 
 /// Why a deletion is not done: the vendor's controller has made this load balancer for the Service, and nothing proves for which cluster. With

@@ -84,8 +84,7 @@ fn one_of_the_vendor_beside_the_memos_goes_too() {
             service = service.after(it.status);
             assert_eq!((service.memo.as_deref(), delete(&played, &service)), (Some("lb-2"), Ok(Deletion::Done)));
         } else {
-            let why = "lb-2";
-            assert!(matches!(&first, Err(Error::Invalid(it)) if it.contains(why)), "{tag}: {first:?}");
+            assert!(matches!(&first, Err(Error::Invalid(why)) if why.contains("lb-2")), "{tag}: {first:?}");
         }
         assert_eq!(left(&played).len(), expected, "{tag}");
     }
