@@ -11,7 +11,7 @@ use crate::load_balancer::annotations::{renamed, vendor};
 use crate::load_balancer::marks::left_by_the_vendor;
 use crate::load_balancer::reused::bare;
 use crate::provider::Alibaba;
-use crate::settings::balancers::SlbSettings;
+use crate::settings::balancers::has_networks;
 use crate::{kinds, load_balancer, network};
 
 aerostat_sdk::table! {
@@ -65,9 +65,7 @@ impl LoadBalancers for Alibaba {
             None if asked(unwanted) == AskedKind::Network => network::delete(unwanted, kinds::delete_network)?,
             None => match load_balancer::delete(unwanted, kinds::delete_classic)? {
                 // An error there keeps the finalizer: nothing but the operator's word says that none can be there.
-                Deletion::Done if SlbSettings::read()?.has_networks => {
-                    network::delete(unwanted, kinds::delete_network)?
-                }
+                Deletion::Done if has_networks()? => network::delete(unwanted, kinds::delete_network)?,
                 other => other,
             },
         };

@@ -16,7 +16,7 @@ use crate::load_balancer::desired::of_machines;
 use crate::load_balancer::marks::{CLUSTER_UID, KEPT, SERVICE_UID, TagRelation, VENDOR_CLUSTER, VENDOR_NAME, relation};
 use crate::load_balancer::reused;
 use crate::settings::VpcSettings;
-use crate::settings::balancers::{NETWORKS, SlbSettings};
+use crate::settings::balancers::{NETWORKS, SlbSettings, has_networks};
 
 /// One call about one Service.
 pub(crate) struct NlbCall<'a> {
@@ -256,7 +256,7 @@ impl Backend for NlbCall<'_> {
 
     fn can_create(&self) -> Result<()> {
         reused::check_none(self.service)?;
-        if !self.settings.has_networks {
+        if !has_networks()? {
             return Err(Error::invalid(format_args!(
                 "setting {}: Services get no Network Load Balancers here: ask for a Classic one",
                 NETWORKS.name

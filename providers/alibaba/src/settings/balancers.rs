@@ -41,8 +41,6 @@ pub(crate) struct SlbSettings {
     pub(crate) resource_group: Option<String>,
     pub(crate) refuses_internet: bool,
     pub(crate) adopts_by_id: bool,
-    /// Whether there may be Network Load Balancers.
-    pub(crate) has_networks: bool,
     pub(crate) pauses: Pauses,
 }
 
@@ -59,10 +57,19 @@ impl SlbSettings {
             resource_group: settings::read(&RESOURCE_GROUP)?,
             refuses_internet: settings::get(&NO_INTERNET)?,
             adopts_by_id: settings::get(&ADOPT_BY_ID)?,
-            has_networks: settings::get(&NETWORKS)?,
             pauses: Pauses { poll: settings::get(&POLL_INTERVAL)?, create_again: settings::get(&CREATE_AGAIN_AFTER)? },
         })
     }
+}
+
+/// Whether there may be Network Load Balancers.
+///
+/// # Errors
+///
+/// As [`SlbSettings::read`].
+#[inline(never)]
+pub(crate) fn has_networks() -> Result<bool> {
+    settings::get(&NETWORKS)
 }
 
 fn cluster_id(text: &str) -> Option<String> {
