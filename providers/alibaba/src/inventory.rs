@@ -14,6 +14,7 @@ use crate::api::{network_groups, network_load_balancers as network, security_gro
 use crate::load_balancer::{CLUSTER_UID, KEPT, SERVICE_UID};
 use crate::provider::Alibaba;
 use crate::settings::VpcSettings;
+use crate::settings::balancers::has_networks;
 
 /// The lists, in their order. Each has its name in cursors.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -45,6 +46,7 @@ impl LoadBalancerInventory for Alibaba {
         let view = AliView { region: VpcSettings::read()?.region, cluster: cluster()?.uid, size: limit.clamp(1, PAGE) };
         let (items, next) = match LISTS.get(number).map(|(_, list)| *list) {
             None => (Vec::new(), None),
+            Some(AliList::Networks | AliList::ServerGroups) if !has_networks()? => (Vec::new(), None),
             Some(AliList::Classics) => view.classics(marker)?,
             Some(AliList::Networks) => view.networks(marker)?,
             Some(AliList::ServerGroups) => view.server_groups(marker)?,
@@ -228,6 +230,15 @@ mod tests {
         for cursor in ["x", "classic:x", "other:"] {
             assert!(host.run(|| <Alibaba as LoadBalancerInventory>::list(Some(cursor), 100)).is_err(), "{cursor}");
         }
+    }
+
+    #[test]
+    fn lists_of_network_load_balancers_are_left_out() {
+        let host = settings().setting("networkLoadBalancers", "false");
+        let next = |cursor| host.run(|| <Alibaba as LoadBalancerInventory>::list(Some(cursor), 100)).unwrap().next;
+        let cursors = ["network:", "server-groups:"].map(next);
+        assert_eq!(cursors.map(Option::unwrap), ["server-groups:", "security-groups:"]);
+        assert!(host.requests().is_empty());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::api::load_balancers::SlbBalancer;
 use crate::api::network_load_balancers::NlbBalancer;
 use crate::load_balancer::SlbCall;
 use crate::load_balancer::annotations::ID;
+use crate::load_balancer::marks::{refuse_second, refuse_two};
 use crate::network::NlbCall;
 
 /// One call about one Service.
@@ -79,10 +80,12 @@ impl Backend for AliCall<'_, '_> {
     }
 
     fn list(&self) -> Result<Vec<Found>> {
-        match self {
+        let listed = match self {
             Self::Classic(call) => call.list(),
             Self::Network(call) => call.list(),
-        }
+        }?;
+        refuse_two(&listed)?;
+        Ok(listed)
     }
 
     fn find(&self, id: &str) -> Result<Option<AliBalancer>> {
@@ -116,6 +119,7 @@ impl Backend for AliCall<'_, '_> {
     }
 
     fn create(&self, listed: &[Found]) -> Result<Creation> {
+        refuse_second(listed)?;
         match self {
             Self::Classic(call) => call.create(listed),
             Self::Network(call) => call.create(listed),

@@ -24,7 +24,7 @@ use aerostat_sdk::{Description, Error, Provider, Result};
 
 use crate::api::vpcs;
 use crate::settings::VpcSettings;
-use crate::settings::balancers::SlbSettings;
+use crate::settings::balancers::{SlbSettings, has_networks};
 
 aerostat_sdk::export!(Alibaba: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes);
 
@@ -34,13 +34,15 @@ impl Provider for Alibaba {
         settings::check()?;
         SlbSettings::read()?;
         let (region, table) = (settings::region()?, settings::route_table()?);
-        Ok(Description::new("alicloud", env!("CARGO_PKG_VERSION"))
+        let description = Description::new("alicloud", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(machine::BARE)
             .provider_id_prefix(machine::LEGACY)
             .provider_id_prefix(machine::HYBRID)
             .endpoint(endpoints::ecs(region.as_deref()))
-            .endpoint(endpoints::slb(region.as_deref()))
-            .endpoint(endpoints::nlb(region.as_deref()))
+            .endpoint(endpoints::slb(region.as_deref()));
+        let description =
+            if has_networks()? { description.endpoint(endpoints::nlb(region.as_deref())) } else { description };
+        Ok(description
             .endpoint(endpoints::vpc(region.as_deref(), table.as_deref()))
             .settings(settings::TABLE)
             .settings(settings::balancers::TABLE)

@@ -31,10 +31,10 @@ use aerostat_sdk::backend::{Backend, Creation, Found, Pauses, Removal, Update};
 use aerostat_sdk::{Change, Deletion, Error, Ingress, LoadBalancer, Progress, Result, clock, cluster};
 
 use self::access::ServiceAccess;
-use self::annotations::{ADDRESS_TYPE, ALL_WEIGHT, EXTERNAL_ADDRESS, GROUPS, HOSTNAME, PRESERVE, renamed};
+use self::annotations::{ADDRESS_TYPE, ALL_WEIGHT, EXTERNAL_ADDRESS, GROUPS, HOSTNAME, PRESERVE};
 use self::announced::AccessMemo;
 use self::desired::{DesiredSlb, SlbOwner, of_machines};
-use self::marks::{TagRelation, VENDOR_CLUSTER, VENDOR_NAME, left_by_the_vendor, relation};
+use self::marks::{TagRelation, VENDOR_CLUSTER, VENDOR_NAME, relation};
 use self::names::PartNames;
 use self::update::SlbUpdate;
 use crate::api::load_balancers::{self as balancers, SlbBalancer};
@@ -48,28 +48,21 @@ pub(crate) const FINALIZER: &str = "service.k8s.alibaba/resources";
 
 /// Takes one step towards it.
 pub(crate) fn ensure(desired: &LoadBalancer, step: fn(&SlbCall<'_>) -> Result<Progress>) -> Result<Progress> {
-    let (service, memo) = AccessMemo::split(&renamed(desired), clock::now());
+    let (service, memo) = AccessMemo::split(desired, clock::now());
     let call = SlbCall { is_wanted: true, ..SlbCall::of(&service, memo)? };
     (&call.memo as &dyn MemoWords).with_progress(step(&call), desired, &service)
 }
 
 /// Takes one step towards its absence.
 pub(crate) fn delete(unwanted: &LoadBalancer, step: fn(&SlbCall<'_>) -> Result<Deletion>) -> Result<Deletion> {
-    let (service, memo) = AccessMemo::split(&renamed(unwanted), clock::now());
+    let (service, memo) = AccessMemo::split(unwanted, clock::now());
     let call = SlbCall::of(&service, memo)?;
     (&call.memo as &dyn MemoWords).with_deletion(step(&call), unwanted, &service)
 }
 
-/// Refuses the end of a deletion while the vendor's controller has left one for the Service that is not proven to be its own: its finalizer
-/// goes with that end.
-pub(crate) fn check_inherited(unwanted: &LoadBalancer) -> Result<()> {
-    if !unwanted.finalizers().any(|it| it == FINALIZER) {
-        return Ok(());
-    }
-    let call = SlbCall::of(unwanted, AccessMemo::default())?;
-    let all = balancers::tagged(&call.region, (VENDOR_NAME, &unwanted.name))?;
-    let left = all.iter().find(|it| call.relation(it) != TagRelation::Own);
-    left.map_or(Ok(()), |it| Err(left_by_the_vendor(&it.title(), FINALIZER)))
+/// Those that have the vendor's tag with the Service's name.
+pub(crate) fn named(service: &LoadBalancer) -> Result<Vec<Found>> {
+    SlbCall::of(service, AccessMemo::default())?.list()
 }
 
 /// One call about one Service.
@@ -198,14 +191,6 @@ impl Backend for SlbCall<'_> {
     fn list(&self) -> Result<Vec<Found>> {
         // Ours have the vendor's tag, too.
         let all = balancers::tagged(&self.region, (VENDOR_NAME, &self.service.name))?;
-        let own: Vec<&SlbBalancer> = all.iter().filter(|it| self.relation(it) == TagRelation::Own).collect();
-        if let [first, second, ..] = own[..] {
-            return Err(Error::invalid(format_args!(
-                "{} and {} both have the tags of this Service, and neither is touched: delete one of them, or its tags",
-                first.title(),
-                second.title()
-            )));
-        }
         Ok(all.iter().map(|it| Found::new(&it.id, &it.name, self.relation(it) == TagRelation::Own)).collect())
     }
 

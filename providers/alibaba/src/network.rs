@@ -16,15 +16,12 @@ mod zones;
 
 pub(crate) use self::annotations::TABLE;
 pub(crate) use self::call::NlbCall;
-pub(crate) use self::names::{CLASS, ID};
+pub(crate) use self::names::{BEGUN, CLASS, ID};
 
-use aerostat_sdk::backend::Backend as _;
+use aerostat_sdk::backend::{Backend as _, Found};
 use aerostat_sdk::{Deletion, Error, LoadBalancer, Progress, Result};
 
 use self::jobs::NlbJobs;
-use crate::api::network_load_balancers as balancers;
-use crate::load_balancer::annotations::renamed;
-use crate::load_balancer::marks::{TagRelation, left_by_the_vendor};
 use crate::remembered::MemoWords;
 
 /// The finalizer of the vendor's controller.
@@ -32,7 +29,7 @@ pub(crate) const FINALIZER: &str = "service.k8s.alibaba/nlb";
 
 /// Takes one step towards it.
 pub(crate) fn ensure(desired: &LoadBalancer, step: fn(&NlbCall<'_>) -> Result<Progress>) -> Result<Progress> {
-    let (service, jobs) = NlbJobs::split(&renamed(desired));
+    let (service, jobs) = NlbJobs::split(desired);
     let call = NlbCall { is_wanted: true, ..NlbCall::of(&service, jobs)? };
     let answer = match call.waits() {
         Ok(None) => step(&call),
@@ -48,7 +45,7 @@ pub(crate) fn ensure(desired: &LoadBalancer, step: fn(&NlbCall<'_>) -> Result<Pr
 
 /// Takes one step towards its absence.
 pub(crate) fn delete(unwanted: &LoadBalancer, step: fn(&NlbCall<'_>) -> Result<Deletion>) -> Result<Deletion> {
-    let (service, jobs) = NlbJobs::split(&renamed(unwanted));
+    let (service, jobs) = NlbJobs::split(unwanted);
     let call = NlbCall::of(&service, jobs)?;
     let answer = match call.waits() {
         Ok(None) => step(&call),
@@ -58,16 +55,9 @@ pub(crate) fn delete(unwanted: &LoadBalancer, step: fn(&NlbCall<'_>) -> Result<D
     (&call.jobs as &dyn MemoWords).with_deletion(answer, unwanted, &service)
 }
 
-/// Refuses the end of a deletion while the vendor's controller has left one for the Service that is not proven to be its own: its finalizer
-/// goes with that end.
-pub(crate) fn check_inherited(unwanted: &LoadBalancer) -> Result<()> {
-    if !unwanted.finalizers().any(|it| it == FINALIZER) {
-        return Ok(());
-    }
-    let call = NlbCall::of(unwanted, NlbJobs::default())?;
-    let all = balancers::tagged(&call.region, call.mark())?;
-    let left = all.iter().find(|it| call.relation(&it.tags) != TagRelation::Own);
-    left.map_or(Ok(()), |it| Err(left_by_the_vendor(&it.title(), FINALIZER)))
+/// Those that have the vendor's tag with the Service's name.
+pub(crate) fn named(service: &LoadBalancer) -> Result<Vec<Found>> {
+    NlbCall::of(service, NlbJobs::default())?.list()
 }
 
 #[cfg(test)]

@@ -1,11 +1,17 @@
 //! The load balancer of a Service: a Classic one, or a Network one, by its class.
 
+use std::time::Duration;
+
 use aerostat_sdk::annotations::Annotations;
+use aerostat_sdk::backend::Found;
 use aerostat_sdk::form::Text;
 use aerostat_sdk::{Deletion, Error, LoadBalancer, LoadBalancers, Progress, Result};
 
-use crate::load_balancer::annotations::vendor;
+use crate::load_balancer::annotations::{renamed, vendor};
+use crate::load_balancer::marks::left_by_the_vendor;
+use crate::load_balancer::reused::bare;
 use crate::provider::Alibaba;
+use crate::settings::balancers::has_networks;
 use crate::{kinds, load_balancer, network};
 
 aerostat_sdk::table! {
@@ -29,6 +35,7 @@ enum AskedKind {
 
 impl LoadBalancers for Alibaba {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
+        let desired = &renamed(desired);
         let (asked, live) = (asked(desired), live(desired));
         match (asked, live) {
             (AskedKind::Elsewhere(_), None) => Ok(Progress::NotManaged),
@@ -36,7 +43,7 @@ impl LoadBalancers for Alibaba {
                 "the Service has load balancer {live}, and annotation {key} leaves it to another controller. Nothing is deleted or changed: \
                  take the annotation away, or make another Service"
             ))),
-            (_, Some(live)) if live.starts_with(network::ID) != (asked == AskedKind::Network) => {
+            (_, Some(live)) if is_network(desired) != (asked == AskedKind::Network) => {
                 Err(Error::invalid(format_args!(
                     "the Service has load balancer {live}, and loadBalancerClass or annotation {} asks for the other kind. Nothing is \
                      deleted: set it as it was, or make another Service",
@@ -49,25 +56,55 @@ impl LoadBalancers for Alibaba {
     }
 
     /// The load balancer that there is decides, and not what the class says by now: it goes with the type of the Service. Where nothing is
-    /// known to be there, both kinds are looked for.
+    /// known to be there, both kinds are looked for, the Classic one first: a Network one may not be there to ask about.
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
-        let is_network = asked(unwanted) == AskedKind::Network;
-        let deletion = match live(unwanted).map(|it| it.starts_with(network::ID)) {
-            Some(true) => network::delete(unwanted, kinds::delete_network)?,
-            Some(false) => load_balancer::delete(unwanted, kinds::delete_classic)?,
-            None if is_network => network::delete(unwanted, kinds::delete_network)?,
-            None => match network::delete(unwanted, kinds::delete_network)? {
-                Deletion::Done => load_balancer::delete(unwanted, kinds::delete_classic)?,
+        let unwanted = &renamed(unwanted);
+        let deletion = match live(unwanted) {
+            Some(_) if is_network(unwanted) => network::delete(unwanted, kinds::delete_network)?,
+            Some(_) => load_balancer::delete(unwanted, kinds::delete_classic)?,
+            None if asked(unwanted) == AskedKind::Network => network::delete(unwanted, kinds::delete_network)?,
+            None => match load_balancer::delete(unwanted, kinds::delete_classic)? {
+                // An error there keeps the finalizer: nothing but the operator's word says that none can be there.
+                Deletion::Done if has_networks()? => network::delete(unwanted, kinds::delete_network)?,
                 other => other,
             },
         };
-        // The vendor's finalizers go with what is done.
-        if deletion == Deletion::Done {
-            network::check_inherited(unwanted)?;
-            load_balancer::check_inherited(unwanted)?;
+        // The vendor's finalizers go with what is over.
+        if matches!(deletion, Deletion::Pending(_)) {
+            return Ok(deletion);
         }
-        Ok(deletion)
+        let inherited = match inherited(unwanted, network::FINALIZER, network::named)? {
+            None => inherited(unwanted, load_balancer::FINALIZER, load_balancer::named)?,
+            found => found,
+        };
+        Ok(inherited.unwrap_or(deletion))
     }
+}
+
+/// The deletion of another load balancer than the memo's that the vendor's controller has left for the Service, if its finalizer says that there may
+/// be one: lists may still show the memo's.
+///
+/// # Errors
+///
+/// `invalid`, naming one that is not proven to be the Service's.
+fn inherited(
+    unwanted: &LoadBalancer,
+    finalizer: &str,
+    named: fn(&LoadBalancer) -> Result<Vec<Found>>,
+) -> Result<Option<Deletion>> {
+    if !unwanted.finalizers().any(|it| it == finalizer) {
+        return Ok(None);
+    }
+    for it in named(unwanted)? {
+        if !it.is_marked {
+            return Err(left_by_the_vendor(&it.title(), finalizer));
+        }
+        if live(unwanted).map(bare) != Some(&*it.id) {
+            let because = format!("{} is this Service's too, and deleted next", it.title());
+            return Ok(Some(Deletion::pending(unwanted.status().memo(it.id), Duration::ZERO, because)));
+        }
+    }
+    Ok(None)
 }
 
 /// The load balancer that a Service asks for, as the vendor's controller has it.
@@ -82,10 +119,17 @@ fn asked(service: &LoadBalancer) -> AskedKind {
     }
 }
 
-/// The id of the load balancer that the Service has, as its memo says.
+/// The load balancer that the Service has, as its memo says: its id, or its name where it is being made.
 fn live(service: &LoadBalancer) -> Option<&str> {
     let id = service.memo.as_deref()?.split(' ').next()?;
-    [network::ID, load_balancer::ID].iter().any(|it| id.starts_with(it)).then_some(id)
+    let is_id = [network::ID, load_balancer::ID].iter().any(|it| id.starts_with(it));
+    Some(if is_id { id } else { &service.name })
+}
+
+/// Whether its memo is that of a Network Load Balancer. A creation that is not settled may have made one of its kind alone.
+fn is_network(service: &LoadBalancer) -> bool {
+    let memo = service.memo.as_deref().unwrap_or_default();
+    [network::ID, network::BEGUN].iter().any(|it| memo.starts_with(it))
 }
 
 #[cfg(test)]
@@ -133,6 +177,20 @@ mod tests {
             let is_told = |why: &str| why.contains(words) && why.contains(annotation.0) && why.contains("lb-1");
             assert!(matches!(&told, Err(Error::Invalid(why)) if is_told(why)), "{memo}: {told:?}");
         }
+        assert!(host.requests().is_empty());
+    }
+
+    #[test]
+    fn older_annotations_say_which_controller_serves_too() {
+        let host = crate::tests::settings();
+        let older = |name: &str| format!("service.beta.kubernetes.io/alicloud-loadbalancer-{name}");
+        let elsewhere = service(None, &[(&*older("tunnel-type"), "")]);
+        assert_eq!(host.run(|| Alibaba::ensure(&elsewhere)), Ok(Progress::NotManaged));
+        let network = service(None, &[(&*older("type"), "nlb")]);
+        let told = host.run(|| Alibaba::ensure(&network));
+        assert!(matches!(&told, Err(Error::Invalid(why)) if why.contains("zone-maps")), "{told:?}");
+        let newer = service(None, &[(&*older("type"), "nlb"), (KIND.name, "gwlb")]);
+        assert_eq!(host.run(|| Alibaba::ensure(&newer)), Ok(Progress::NotManaged));
         assert!(host.requests().is_empty());
     }
 }

@@ -1,6 +1,7 @@
 //! The tags of a load balancer: those of the vendor's controller, and ours. Pure.
 
-use aerostat_sdk::{Error, LoadBalancer};
+use aerostat_sdk::backend::Found;
+use aerostat_sdk::{Error, LoadBalancer, Result};
 
 /// The cluster's UID.
 pub(crate) const CLUSTER_UID: &str = "aerostat.dev/cluster-uid";
@@ -41,6 +42,36 @@ pub(crate) fn relation(
         _ => false,
     };
     if is_own { TagRelation::Own } else { TagRelation::Other }
+}
+
+/// Refuses to choose among several that are the Service's.
+///
+/// # Errors
+///
+/// `invalid`, naming two of them.
+pub(crate) fn refuse_two(listed: &[Found]) -> Result<()> {
+    let mut own = listed.iter().filter(|it| it.is_marked);
+    let (Some(first), Some(second)) = (own.next(), own.next()) else { return Ok(()) };
+    Err(Error::invalid(format_args!(
+        "{} and {} both have the tags of this Service, and neither is touched: delete one of them, or its tags",
+        first.title(),
+        second.title()
+    )))
+}
+
+/// Refuses a load balancer beside one that has the vendor's tag with the Service's name, and is not proven to be the Service's. `listed` shows
+/// those with that tag, and none of them is.
+///
+/// # Errors
+///
+/// `invalid`, naming the one that is there.
+pub(crate) fn refuse_second(listed: &[Found]) -> Result<()> {
+    let Some(there) = listed.first() else { return Ok(()) };
+    Err(Error::invalid(format_args!(
+        "{} has the tag {VENDOR_NAME} of this Service, and is not proven to be its own: no second one is made. Set clusterID to its tag \
+         {VENDOR_CLUSTER}, or take {VENDOR_NAME} off it by hand",
+        there.title()
+    )))
 }
 
 /// Why a deletion is not done: the vendor's controller has made this load balancer for the Service, and nothing proves for which cluster. With

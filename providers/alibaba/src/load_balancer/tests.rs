@@ -3,8 +3,11 @@
 mod access;
 mod built;
 mod cloud;
+mod inherited;
+mod networks;
 mod recorded;
 mod reused;
+mod settled;
 mod values;
 
 use aerostat_sdk::testing::{self, FakeCloud as _};
@@ -379,32 +382,6 @@ fn alibaba_033_an_address_of_the_internet_may_be_forbidden() {
     let refused = host.run(|| Alibaba::ensure(&service()));
     assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("disablePublicSLB")), "{refused:?}");
     assert!(host.requests().is_empty());
-}
-
-#[test]
-fn finalizers_stay_beside_a_load_balancer_of_the_vendor() {
-    let deleted = |tag: Option<&str>, finalizer: &str| {
-        let played = Played::new(FakeSlb::default());
-        let mut service = service();
-        service.extra.push(("finalizer".to_owned(), finalizer.to_owned()));
-        let mut tags = vec![json!({ "TagKey": "kubernetes.do.not.delete", "TagValue": service.name })];
-        tags.extend(tag.map(|it| json!({ "TagKey": "ack.aliyun.com", "TagValue": it })));
-        let body = json!({ "Tags": tags, "Listeners": [], "Groups": [] });
-        played.cloud.borrow_mut().cloud().balancers.make(&*service.name, body, testing::FakeMoment::default());
-        let deletion = played.host.run(|| Alibaba::delete(&service));
-        let left = played.cloud.borrow_mut().cloud().objects().len();
-        (deletion, left)
-    };
-    for tag in [Some("c2"), None] {
-        let (refused, left) = deleted(tag, super::FINALIZER);
-        assert!(
-            matches!(&refused, Err(Error::Invalid(why)) if why.contains("lb-1") && why.contains("set clusterID")),
-            "{tag:?}: {refused:?}"
-        );
-        assert_eq!(left, 1);
-        assert_eq!(deleted(tag, "example.com/other"), (Ok(Deletion::Done), 1), "it holds nothing of the vendor's");
-    }
-    assert_eq!(deleted(Some(CLUSTER_ID), super::FINALIZER), (Ok(Deletion::Done), 0));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::load_balancer::desired::of_machines;
 use crate::load_balancer::marks::{CLUSTER_UID, KEPT, SERVICE_UID, TagRelation, VENDOR_CLUSTER, VENDOR_NAME, relation};
 use crate::load_balancer::reused;
 use crate::settings::VpcSettings;
-use crate::settings::balancers::SlbSettings;
+use crate::settings::balancers::{NETWORKS, SlbSettings, has_networks};
 
 /// One call about one Service.
 pub(crate) struct NlbCall<'a> {
@@ -222,15 +222,7 @@ impl Backend for NlbCall<'_> {
 
     fn list(&self) -> Result<Vec<Found>> {
         let all = balancers::tagged(&self.region, self.mark())?;
-        let own: Vec<&NlbBalancer> = all.iter().filter(|it| self.relation(&it.tags) == TagRelation::Own).collect();
-        if let [first, second, ..] = own[..] {
-            return Err(Error::invalid(format_args!(
-                "{} and {} both have the tags of this Service, and neither is touched: delete one of them, or its tags",
-                first.title(),
-                second.title()
-            )));
-        }
-        Ok(all.iter().map(|it| self.found(it)).collect())
+        Ok(all.iter().map(|it| Found::new(&it.id, &it.name, self.relation(&it.tags) == TagRelation::Own)).collect())
     }
 
     fn find(&self, id: &str) -> Result<Option<NlbBalancer>> {
@@ -264,6 +256,12 @@ impl Backend for NlbCall<'_> {
 
     fn can_create(&self) -> Result<()> {
         reused::check_none(self.service)?;
+        if !has_networks()? {
+            return Err(Error::invalid(format_args!(
+                "setting {}: Services get no Network Load Balancers here: ask for a Classic one",
+                NETWORKS.name
+            )));
+        }
         self.allow_internet()?;
         zones(self.service)?;
         if self.desired(self.service, None)?.has_instances() { Ok(()) } else { Err(LoadBalancer::without_nodes("")) }

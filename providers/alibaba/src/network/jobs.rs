@@ -1,12 +1,13 @@
 //! The jobs of one Service's load balancer: what calls have begun, in the memo behind its id.
 //!
-//! `nlb-1 since:1700000000 CreateListener:8f2c…` is one whose changes were announced then, with one job that is not over.
+//! `nlb-1 since:1700000000 CreateListener:8f2c…` is one whose changes were announced then, with one job that is not over. `nlb creating …` tells of
+//! the creation of one, where that of a Classic Load Balancer has the words behind it alone.
 
 use std::cell::{Cell, RefCell};
 
 use aerostat_sdk::{Error, LoadBalancer, Result, clock};
 
-use super::names::ID;
+use super::names::{BEGUN, ID};
 use super::step::NlbStop;
 use crate::api::jobs::{self, JobState};
 use crate::remembered::MemoWords;
@@ -37,12 +38,11 @@ impl NlbJobs {
     /// The Service with the bare id for memo, and the jobs that stood behind it.
     pub(super) fn split(service: &LoadBalancer) -> (LoadBalancer, Self) {
         let jobs = Self::default();
-        let Some((id, words)) = service.memo.as_deref().and_then(|it| it.split_once(' ')) else {
-            return (service.clone(), jobs);
+        let Some(memo) = service.memo.as_deref() else { return (service.clone(), jobs) };
+        let (bare, words) = match memo.strip_prefix(BEGUN) {
+            Some(begun) => (begun, ""),
+            None => memo.split_once(' ').filter(|(id, _)| id.starts_with(ID)).unwrap_or((memo, "")),
         };
-        if !id.starts_with(ID) {
-            return (service.clone(), jobs);
-        }
         for word in words.split(' ') {
             match word.split_once(':') {
                 Some((SINCE, time)) => jobs.since.set(time.parse().ok()),
@@ -53,7 +53,7 @@ impl NlbJobs {
                 None => {}
             }
         }
-        (LoadBalancer { memo: Some(id.to_owned()), ..service.clone() }, jobs)
+        (LoadBalancer { memo: Some(bare.to_owned()), ..service.clone() }, jobs)
     }
 
     /// When what is made now was announced: with the Service's UID, a token that only this creation has. A repetition of it makes
@@ -125,6 +125,9 @@ impl NlbJobs {
 
 impl MemoWords for NlbJobs {
     fn memo(&self, id: String) -> String {
+        if ["creating ", "lost "].iter().any(|it| id.starts_with(it)) {
+            return BEGUN.to_owned() + &id;
+        }
         if !id.starts_with(ID) {
             return id;
         }
@@ -149,12 +152,14 @@ mod tests {
             "nlb-1 since:17",
             "nlb-1 CreateListener:8f2c",
             "nlb-1 since:17 CreateListener:8f2c DeleteListener:9a",
-            "creating a0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a1 since 17",
+            "nlb creating a0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a1 since 17",
+            "nlb lost a0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a1 since 17",
+            "a memo of another provider",
         ] {
             let (bare, jobs) = NlbJobs::split(&service(memo));
             let bare = bare.memo.unwrap();
             assert_eq!(jobs.memo(bare.clone()), memo);
-            assert_eq!(bare.starts_with(ID), bare == "nlb-1", "{bare}");
+            assert_eq!(bare.starts_with("nlb"), bare == "nlb-1", "{bare}");
         }
     }
 

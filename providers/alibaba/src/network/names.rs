@@ -8,6 +8,8 @@ use crate::api::network_listeners::NlbProtocol;
 pub(crate) const CLASS: &str = "alibabacloud.com/nlb";
 /// The beginning of ids.
 pub(crate) const ID: &str = "nlb-";
+/// The beginning of a memo that tells of a creation: it is not one of a Classic Load Balancer.
+pub(crate) const BEGUN: &str = "nlb ";
 
 /// The longest name of a group.
 const NAME_CHARACTERS: usize = 128;

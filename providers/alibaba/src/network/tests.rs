@@ -1,8 +1,10 @@
 //! Network Load Balancers in memory: what is sent for a Service, and what becomes of the answers.
 
 mod cloud;
+mod inherited;
 mod recorded;
 mod reused;
+mod settled;
 mod values;
 
 use aerostat_sdk::testing::{self, FakeCloud as _, Host, answer};
@@ -383,29 +385,6 @@ fn network_parts_of_others_are_not_touched() {
     assert!(matches!(played.call(&mut service), Err(Error::Invalid(_))));
     assert!(matches!(delete(&played, &mut service), Deletion::Kept(_)));
     assert_eq!(writes(&played.host.sent()[before..]), [""; 0]);
-}
-
-#[test]
-fn network_finalizers_stay_beside_a_load_balancer_of_the_vendor() {
-    for (tag, expected) in [("c2", 1), (CLUSTER_ID, 0)] {
-        let played = Played::new(FakeNlb::default());
-        let mut service = service();
-        service.extra.push(("finalizer".to_owned(), super::FINALIZER.to_owned()));
-        let tags = json!([{ "Key": "kubernetes.do.not.delete", "Value": service.name }, { "Key": "ack.aliyun.com", "Value": tag }]);
-        let body = json!({ "Tags": tags, "SecurityGroupIds": [], "IsNew": false });
-        played.cloud.borrow_mut().cloud().balancers.make(&*service.name, body, testing::FakeMoment::default());
-        if expected == 0 {
-            assert_eq!(delete(&played, &mut service), Deletion::Done);
-        } else {
-            let refused = played.host.run(|| <Alibaba as LoadBalancers>::delete(&service));
-            let is_told =
-                matches!(&refused, Err(Error::Invalid(why)) if why.contains("nlb-1") && why.contains("set clusterID"));
-            assert!(is_told, "{refused:?}");
-            service.extra.clear();
-            assert_eq!(delete(&played, &mut service), Deletion::Done, "there is no finalizer of the vendor's");
-        }
-        assert_eq!(count(&played), expected, "{tag}");
-    }
 }
 
 #[test]

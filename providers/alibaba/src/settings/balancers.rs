@@ -23,6 +23,9 @@ aerostat_sdk::table! {
     ADOPT_BY_ID: Bool = ("adoptById", Bool,
         "Whether a Service may have its parts in any load balancer of the account by annotation id. Whoever may write Services can then write to each that no cluster has marked.")
         .default("false");
+    NETWORKS: Bool = ("networkLoadBalancers", Bool,
+        "Whether Services get Network Load Balancers. With false none is looked for where neither a memo nor the Service tells of one: set it where none was ever made.")
+        .default("true");
     POLL_INTERVAL: Span = ("pollInterval", Span::between(SECOND, Duration::from_mins(5)),
         "How long to wait before a load balancer that is being built is read again.").default("5s");
     CREATE_AGAIN_AFTER: Span = ("createAgainAfter", Span::between(SECOND, Duration::from_hours(1)),
@@ -57,6 +60,16 @@ impl SlbSettings {
             pauses: Pauses { poll: settings::get(&POLL_INTERVAL)?, create_again: settings::get(&CREATE_AGAIN_AFTER)? },
         })
     }
+}
+
+/// Whether there may be Network Load Balancers.
+///
+/// # Errors
+///
+/// As [`SlbSettings::read`].
+#[inline(never)]
+pub(crate) fn has_networks() -> Result<bool> {
+    settings::get(&NETWORKS)
 }
 
 fn cluster_id(text: &str) -> Option<String> {

@@ -21,6 +21,8 @@ fn endpoints_are_those_of_the_region() {
     for endpoint in &description.endpoints {
         assert_eq!(endpoint.parameters, [("RegionId".to_owned(), "cn-hangzhou".to_owned())]);
     }
+    let without = settings().setting("networkLoadBalancers", "false").run(Alibaba::describe).unwrap();
+    assert_eq!(without.endpoints.iter().map(|it| &*it.name).collect::<Vec<_>>(), ["ecs", "slb", "vpc"]);
     assert!(Host::new().run(Alibaba::describe).is_ok(), "before anything is configured");
 }
 

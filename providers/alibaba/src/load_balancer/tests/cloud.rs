@@ -38,6 +38,8 @@ pub(super) struct FakeSlb {
     pub(super) hides_balancers: bool,
     /// Whether a load balancer by its id shows no listener.
     pub(super) hides_listeners: bool,
+    /// Whether there are no Network Load Balancers to ask about.
+    pub(super) denies_networks: bool,
     /// The elastic address that is bound to each load balancer.
     pub(super) elastic: Option<&'static str>,
 }
@@ -61,6 +63,7 @@ impl Default for FakeSlb {
             refused_with: "InvalidParameter",
             hides_balancers: false,
             hides_listeners: false,
+            denies_networks: false,
             elastic: None,
         }
     }
@@ -340,6 +343,9 @@ impl FakeCloud for FakeSlb {
             return self.machines.answer(request).unwrap();
         }
         let (action, pairs) = (action(request), pairs(request));
+        if self.denies_networks && request.endpoint == "nlb" {
+            return refusal(403, "Forbidden.RAM");
+        }
         // A Service without a memo may have a Network Load Balancer: its list is read, too.
         if (&*request.endpoint, action) == ("nlb", "ListLoadBalancers") {
             return reply(200, json!({ "LoadBalancers": [], "NextToken": "" }));

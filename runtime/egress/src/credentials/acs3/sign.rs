@@ -144,7 +144,7 @@ mod tests {
 
     use super::*;
 
-    /// Requests that the official SDK for Python has signed; `tests/alibaba/record.py` records them.
+    /// Requests that the official SDK for Python has signed; `tests/alibaba/record_signatures.py` records them.
     const VECTORS: &str = include_str!("vectors.json");
 
     #[derive(Deserialize)]
