@@ -91,18 +91,6 @@ impl<'a> NlbCall<'a> {
         Ok(format!("{}-{part}-{}", self.service.owner.uid, self.jobs.since()?))
     }
 
-    /// Refuses what an account of the operator's does not give.
-    fn allow_internet(&self) -> Result<()> {
-        let annotations = Annotations::of(self.service);
-        if self.settings.refuses_internet && annotations.get(&ADDRESS_TYPE)? == "internet" {
-            return Err(Error::invalid(format_args!(
-                "setting disablePublicSLB: Services get no address of the internet here: write annotation {}: intranet",
-                ADDRESS_TYPE.name
-            )));
-        }
-        Ok(())
-    }
-
     /// The jobs that the call waits for. Those of earlier calls have to be over first, and the objects that they changed are read after that.
     ///
     /// # Errors
@@ -264,7 +252,9 @@ impl Backend for NlbCall<'_> {
 
     fn can_create(&self) -> Result<()> {
         reused::check_none(self.service)?;
-        self.allow_internet()?;
+        if Annotations::of(self.service).get(&ADDRESS_TYPE)? == "internet" {
+            self.settings.allow_internet(ADDRESS_TYPE.name)?;
+        }
         zones(self.service)?;
         if self.desired(self.service, None)?.has_instances() { Ok(()) } else { Err(LoadBalancer::without_nodes("")) }
     }
