@@ -437,6 +437,34 @@ fn network_values_that_are_not_allowed_are_refused() {
         ("bandwidth-package-id", "package-1"),
         ("server-group-type", "ip"),
         ("security-group-ids", "x"),
+
+#[test]
+fn a_group_that_a_listener_by_hand_sends_to_stays_empty() {
+    let played = Played::new(FakeNlb::default());
+    let mut service = service().with_port(Port::new(Protocol::Tcp, 443, 30_443));
+    played.settle(&mut service);
+    let group = |played: &Played<FakeNlb>| {
+        let objects = played.cloud.borrow_mut().cloud().objects();
+        objects.into_iter().find(|it| it.kind == "server group" && it.name.contains("30443")).map(|it| it.body)
+    };
+    {
+        let mut shared = played.cloud.borrow_mut();
+        let cloud = shared.cloud();
+        let (id, _) = cloud.groups.all().find(|(_, it)| it.name.contains("30443")).unwrap();
+        let listener = json!({
+            "LoadBalancerId": "nlb-1", "ListenerStatus": "Running", "ListenerPort": 8443, "ListenerProtocol": "TCP",
+            "ListenerDescription": "mine", "ServerGroupId": id,
+        });
+        cloud.listeners.put("lsn-mine", "", listener, testing::FakeMoment::default());
+    }
+    service.ports.pop();
+    assert_eq!(writes(&played.settle(&mut service)), ["DeleteListener", "RemoveServersFromServerGroup"]);
+    assert_eq!(group(&played).unwrap()["Servers"], json!([]));
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
+    played.cloud.borrow_mut().cloud().listeners.remove("lsn-mine");
+    assert_eq!(writes(&played.settle(&mut service)), ["DeleteServerGroup"]);
+    assert_eq!(group(&played), None);
+}
     ] {
         let played = Played::new(FakeNlb::default());
         let mut service = match name {
