@@ -255,13 +255,16 @@ fn a_service_with_the_type_nlb_has_a_network_load_balancer() {
     assert_eq!(count(&played), 0);
 }
 
+/// A cloud whose operator keeps Services from the internet.
+fn closed(mut played: Played<FakeNlb>) -> Played<FakeNlb> {
+    played.host = played.host.setting("disablePublicSLB", "true");
+    played
+}
+
 #[test]
 fn no_later_annotation_opens_what_the_operator_keeps_closed() {
-    let mut played = Played::new(FakeNlb::default());
-    let open = played.host.clone();
-    let closed = open.clone().setting("disablePublicSLB", "true");
-    played.host = closed.clone();
-    let mut service = set(set(service(), "ip-version", "DualStack"), "address-type", "intranet");
+    let inner = || set(set(service(), "ip-version", "DualStack"), "address-type", "intranet");
+    let (played, mut service) = (closed(Played::new(FakeNlb::default())), inner());
     played.settle(&mut service);
     for name in ["address-type", "ipv6-address-type"] {
         let before = played.host.sent().len();
@@ -270,13 +273,14 @@ fn no_later_annotation_opens_what_the_operator_keeps_closed() {
         assert!(matches!(&refused, Err(Error::Invalid(why)) if names(why)), "{refused:?}");
         assert_eq!(writes(&played.host.sent()[before..]), [""; 0], "{name}");
     }
-    played.host = open;
+    let (played, mut service) = (Played::new(FakeNlb::default()), inner());
+    played.settle(&mut service);
     let opened = ["UpdateLoadBalancerAddressTypeConfig", "EnableLoadBalancerIpv6Internet"];
     for (name, action) in ["address-type", "ipv6-address-type"].into_iter().zip(opened) {
         assert_eq!(written(&played, &mut service, name, &["internet"]), [[action]]);
     }
     // Those of before stay open, and may be closed.
-    played.host = closed;
+    let played = closed(played);
     assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
     assert_eq!(written(&played, &mut service, "address-type", &["intranet"]), [[opened[0]]]);
 }
