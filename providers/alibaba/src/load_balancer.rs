@@ -130,18 +130,6 @@ impl<'a> SlbCall<'a> {
         }
     }
 
-    /// Refuses what an account of the operator's does not give.
-    fn allow_internet(&self) -> Result<()> {
-        let annotations = Annotations::of(self.service);
-        if self.settings.refuses_internet && annotations.get(&ADDRESS_TYPE)? == "internet" {
-            return Err(Error::invalid(format_args!(
-                "setting disablePublicSLB: Services get no address of the internet here: write annotation {}: intranet",
-                ADDRESS_TYPE.name
-            )));
-        }
-        Ok(())
-    }
-
     /// Deletes it if it is there, and then its lists of access.
     fn delete_one(&self, live: Option<&SlbBalancer>) -> Result<(), AcsRefusal> {
         if let Some(live) = live {
@@ -230,7 +218,9 @@ impl Backend for SlbCall<'_> {
 
     fn can_create(&self) -> Result<()> {
         reused::check_none(self.service)?;
-        self.allow_internet()?;
+        if Annotations::of(self.service).get(&ADDRESS_TYPE)? == "internet" {
+            self.settings.allow_internet(ADDRESS_TYPE.name)?;
+        }
         let desired = self.desired(self.service, None)?;
         creation::switches(self.service, &self.settings)?;
         if desired.has_instances() { Ok(()) } else { Err(LoadBalancer::without_nodes("")) }

@@ -21,8 +21,8 @@ const LONG: [&str; 1] = ["BackendServers"];
 /// The parameter that is a text in JSON, which the client writes of its members.
 const IN_JSON: &str = "ProxyProtocolV2Config";
 
-/// Actions that clusters compare.
-const ELSEWHERE: [&str; 7] = [
+/// Actions that clusters compare: those of nodes and their routes.
+pub(crate) const ELSEWHERE: [&str; 7] = [
     "ecs/DescribeNetworkInterfaces",
     "ecs/ModifyNetworkInterfaceAttribute",
     "vpc/CreateRouteEntries",

@@ -8,7 +8,7 @@ use tests::beside::Compared;
 use tests::vendor::{AlibabaCloud, Vendor as _};
 use tests::{services, wait};
 
-use crate::asked::are_those_of_the_vendors_client;
+use crate::asked::{ELSEWHERE, are_those_of_the_vendors_client};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn aerostat_leaves_what_alibabas_own_manager_leaves() {
@@ -17,25 +17,28 @@ async fn aerostat_leaves_what_alibabas_own_manager_leaves() {
         let stage = AliStage::new().await;
         let compared = stage.play(&CLASSIC, &known::TABLE, say).await;
         stage.end().await;
-        are_those_of_the_vendors_client(&stage.cloud.requests()).await;
+        let asked = are_those_of_the_vendors_client(&stage.cloud.requests()).await;
         stage.cloud.assert_valid();
-        compared
+        (compared, asked)
     };
     let network = async {
         let stage = AliStage::new().await;
         stage.join_nodes().await;
         let compared = stage.play(&NETWORK, &known::TABLE, say).await;
         stage.end().await;
-        are_those_of_the_vendors_client(&stage.cloud.requests()).await;
+        let asked = are_those_of_the_vendors_client(&stage.cloud.requests()).await;
         stage.cloud.assert_valid();
-        compared
+        (compared, asked)
     };
-    let (classic, network) = tokio::join!(classic, network);
+    let ((classic, asked), (network, asked_too)) = tokio::join!(classic, network);
     let mut compared = Compared::default();
     compared.add(classic);
     compared.add(network);
     let wrong = compared.verdict(&known::TABLE);
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+    let is_compared = |action: &str| [&asked, &asked_too].iter().any(|it| it.contains(action));
+    let others: Vec<&str> = ELSEWHERE.into_iter().filter(|it| !is_compared(it)).collect();
+    assert_eq!(others, [""; 0], "they are compared nowhere");
 }
 
 #[tokio::test(flavor = "multi_thread")]

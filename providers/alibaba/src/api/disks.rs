@@ -7,8 +7,6 @@ use super::fields::{items, text};
 use super::product::ECS;
 
 const ACTION: &str = "DescribeDisks";
-/// The code of an answer to what was only tried: all rights are there.
-const TRIED: &str = "DryRunOperation";
 
 /// Where a disk is.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -33,18 +31,7 @@ pub(crate) fn by_ids(region: &str, ids: &[&str]) -> Result<Vec<EcsDisk>> {
         items(&shown, "Disks", "Disk").iter().map(|it| EcsDisk { id: text(it, "DiskId"), zone: text(it, "ZoneId") });
     let found: Vec<_> = found.filter(|it| ids.contains(&it.id.as_str())).collect();
     if found.is_empty() {
-        may_see(region)?;
+        ECS.may_see(ACTION, region, &[])?;
     }
     Ok(found)
-}
-
-/// Whether the credential may see disks at all: who lacks the right gets an empty list, and no error.
-fn may_see(region: &str) -> Result<()> {
-    match ECS.call(ACTION, region, &[("DryRun", "true")]) {
-        Err(refusal) if refusal.code == TRIED => Ok(()),
-        Err(refusal) => Err(refusal.error),
-        Ok(_) => Err(Error::unavailable(format_args!(
-            "{ACTION} at endpoint ecs shows no disk, and does not say whether the credential may see any"
-        ))),
-    }
 }

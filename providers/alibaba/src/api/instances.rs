@@ -8,8 +8,6 @@ use super::fields::{items, text, texts};
 use super::product::{ECS, by_tokens};
 
 const ACTION: &str = "DescribeInstances";
-/// The code of an answer to what was only tried: all rights are there.
-const TRIED: &str = "DryRunOperation";
 
 /// One instance.
 #[derive(Clone, Debug)]
@@ -103,7 +101,7 @@ pub(crate) fn by_addresses(region: &str, vpc: &str, addresses: &[&str]) -> Resul
 pub(crate) fn page(region: &str, vpc: &str, cursor: Option<&str>, size: u32) -> Result<EcsPage> {
     let listed = asked(region, &[("VpcId", vpc)], cursor, size)?;
     if listed.instances.is_empty() && cursor.is_none() {
-        may_see(region, vpc)?;
+        ECS.may_see(ACTION, region, &[("VpcId", vpc)])?;
     }
     Ok(listed)
 }
@@ -117,7 +115,7 @@ fn all(region: &str, pairs: &[(&str, &str)]) -> Result<Vec<EcsInstance>> {
         Ok(listed.next)
     })?;
     if found.is_empty() {
-        may_see(region, "")?;
+        ECS.may_see(ACTION, region, &[])?;
     }
     Ok(found)
 }
@@ -138,18 +136,4 @@ fn asked(region: &str, pairs: &[(&str, &str)], cursor: Option<&str>, size: u32) 
         .collect::<Option<_>>()
         .ok_or_else(|| Error::unavailable(format_args!("{ACTION} at endpoint ecs: an instance has no id")))?;
     Ok(EcsPage { instances, next: Some(text(&shown, "NextToken")).filter(|it| !it.is_empty()) })
-}
-
-/// Whether the credential may see instances at all: who lacks the right gets an empty list, and no error. A request that is only tried
-/// tells them apart.
-fn may_see(region: &str, vpc: &str) -> Result<()> {
-    let mut pairs = vec![("DryRun", "true")];
-    pairs.extend(Some(("VpcId", vpc)).filter(|_| !vpc.is_empty()));
-    match ECS.call(ACTION, region, &pairs) {
-        Err(refusal) if refusal.code == TRIED => Ok(()),
-        Err(refusal) => Err(refusal.error),
-        Ok(_) => Err(Error::unavailable(format_args!(
-            "{ACTION} at endpoint ecs shows no instance, and does not say whether the credential may see any"
-        ))),
-    }
 }

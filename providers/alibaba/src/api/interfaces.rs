@@ -30,29 +30,32 @@ pub(crate) fn primary(region: &str, vpc: &str) -> Result<Vec<PrimaryInterface>> 
     by_tokens(&mut |cursor| {
         let pairs = [("Type", "Primary"), ("VpcId", vpc)];
         let (shown, next) = ECS.page(ACTION, region, &pairs, cursor, WIDE_PAGE)?;
-        let interface = |own: &Value| PrimaryInterface {
-            id: text(own, "NetworkInterfaceId"),
-            instance: text(own, "InstanceId"),
-            is_checking: own["SourceDestCheck"] == true,
-        };
-        all.extend(items(&shown, "NetworkInterfaceSets", "NetworkInterfaceSet").iter().map(interface));
+        all.extend(read(&shown));
         Ok(next)
     })?;
     Ok(all)
 }
 
-/// The interfaces among these, at most [`PAGE`], that drop packets of other addresses than their own.
+/// The interfaces among these, at most [`PAGE`], that are shown: who lacks the right gets an empty list, and no error, and there is no request
+/// that tells these apart.
 ///
 /// # Errors
 ///
 /// Whatever the API answered.
-pub(crate) fn checking(region: &str, ids: &[&str]) -> Result<Vec<String>> {
+pub(crate) fn by_ids(region: &str, ids: &[&str]) -> Result<Vec<PrimaryInterface>> {
     let (ids, size) = (counted("NetworkInterfaceId", ids), PAGE.to_string());
     let mut pairs = borrowed(&ids);
     pairs.push(("MaxResults", &size));
-    let shown = ECS.call(ACTION, region, &pairs)?;
-    let found = items(&shown, "NetworkInterfaceSets", "NetworkInterfaceSet");
-    Ok(found.iter().filter(|it| it["SourceDestCheck"] == true).map(|it| text(it, "NetworkInterfaceId")).collect())
+    Ok(read(&ECS.call(ACTION, region, &pairs)?))
+}
+
+fn read(shown: &Value) -> Vec<PrimaryInterface> {
+    let interface = |own: &Value| PrimaryInterface {
+        id: text(own, "NetworkInterfaceId"),
+        instance: text(own, "InstanceId"),
+        is_checking: own["SourceDestCheck"] == true,
+    };
+    items(shown, "NetworkInterfaceSets", "NetworkInterfaceSet").iter().map(interface).collect()
 }
 
 /// Lets an interface forward packets of pods.

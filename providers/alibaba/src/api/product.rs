@@ -10,6 +10,8 @@ use super::fields::{borrowed, counted, list, tag_list, text};
 
 /// The most pairs that the host sends in a query.
 const QUERY_PAIRS: usize = 64;
+/// The code of an answer to what was only tried: all rights are there.
+const TRIED: &str = "DryRunOperation";
 /// The most bytes of a query, encoded, that are certain to be within the host's 8 KiB.
 const QUERY_BYTES: usize = 8 << 10;
 
@@ -68,6 +70,23 @@ impl AcsProduct {
     pub(crate) fn call(self, action: &str, region: &str, pairs: &[(&str, &str)]) -> Result<Value, AcsRefusal> {
         let response = self.request(action, region, pairs).answer()?;
         self.read(action, &response)
+    }
+
+    /// Whether the credential may see anything by this action: who lacks the right gets an empty list from ECS, and no error. A request that is
+    /// only tried tells them apart.
+    ///
+    /// # Errors
+    ///
+    /// That it may not, or that nobody says so.
+    pub(super) fn may_see(self, action: &str, region: &str, pairs: &[(&str, &str)]) -> Result<(), Error> {
+        match self.call(action, region, &[&[("DryRun", "true")], pairs].concat()) {
+            Err(refusal) if refusal.code == TRIED => Ok(()),
+            Err(refusal) => Err(refusal.error),
+            Ok(_) => Err(Error::unavailable(format_args!(
+                "{action} at endpoint {} shows nothing, and does not say whether the credential may see anything",
+                self.endpoint
+            ))),
+        }
     }
 
     /// Sends the request that makes a load balancer, which `found` reads in the answer.

@@ -1,11 +1,14 @@
 //! Security groups of ECS, which say who reaches a Network Load Balancer.
 
+use aerostat_sdk::Error;
 use serde_json::Value;
 
 use super::errors::AcsRefusal;
 use super::fields::{borrowed_words, items, numbered, text, wrapped_tags};
 use super::network_load_balancers::tag_pairs;
 use super::product::{ECS, by_tokens};
+
+const ACTION: &str = "DescribeSecurityGroups";
 
 /// Groups of a page, and rules in one request: the most that the API takes.
 pub(crate) const PAGE: u32 = 100;
@@ -57,7 +60,7 @@ pub(crate) fn page(
     cursor: Option<&str>,
     size: u32,
 ) -> Result<(Vec<EcsGroup>, Option<String>), AcsRefusal> {
-    let (found, next) = ECS.page("DescribeSecurityGroups", region, &tag_pairs(tag), cursor, size)?;
+    let (found, next) = ECS.page(ACTION, region, &tag_pairs(tag), cursor, size)?;
     let groups = items(&found, "SecurityGroups", "SecurityGroup").iter().filter_map(EcsGroup::from_fields);
     Ok((groups.collect(), next))
 }
@@ -71,6 +74,15 @@ pub(crate) fn tagged(region: &str, tag: (&str, &str)) -> Result<Vec<EcsGroup>, A
         Ok(next)
     })?;
     Ok(all)
+}
+
+/// Whether the credential may see groups at all.
+///
+/// # Errors
+///
+/// That it may not: who lacks the right gets an empty list.
+pub(crate) fn may_see(region: &str) -> Result<(), Error> {
+    ECS.may_see(ACTION, region, &[])
 }
 
 /// The rules of a group about who comes in.

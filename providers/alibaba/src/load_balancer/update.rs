@@ -244,7 +244,11 @@ impl SlbUpdate<'_> {
         pairs.push(("Description", &*port.description));
         let to = port.forward.map(|it| it.to_string());
         match &to {
-            Some(to) => pairs.extend([("ListenerForward", "on"), ("ForwardPort", to.as_str())]),
+            Some(to) => {
+                // It sends nobody to a node, and no later write changes it: a list of access would stay in use.
+                pairs.retain(|(name, _)| !name.starts_with("Acl"));
+                pairs.extend([("ListenerForward", "on"), ("ForwardPort", to.as_str())]);
+            }
             None => pairs.push(("VServerGroupId", group)),
         }
         listeners::write(self.region, &self.balancer.id, port.port, port.protocol.create(), &pairs)?;

@@ -29,11 +29,18 @@ impl NlbCall<'_> {
         }
         let address = annotations.read(&rows::ADDRESS_TYPE)?;
         if let Some(word) = address.filter(|it| !live.address_type.eq_ignore_ascii_case(it)) {
+            if word == "internet" {
+                self.settings.allow_internet(rows::ADDRESS_TYPE.name)?;
+            }
             write("UpdateLoadBalancerAddressTypeConfig", &[("AddressType", word)])?;
         }
         if let Some(action) = annotations.read(&IPV6_ADDRESS_TYPE)? {
             let is_open = live.ipv6_address_type.eq_ignore_ascii_case("internet");
-            if live.ip_version.eq_ignore_ascii_case("DualStack") && action.starts_with("Enable") != is_open {
+            let opens = action.starts_with("Enable");
+            if live.ip_version.eq_ignore_ascii_case("DualStack") && opens != is_open {
+                if opens {
+                    self.settings.allow_internet(IPV6_ADDRESS_TYPE.name)?;
+                }
                 write(action, &[])?;
             }
         }

@@ -91,18 +91,6 @@ impl<'a> NlbCall<'a> {
         Ok(format!("{}-{part}-{}", self.service.owner.uid, self.jobs.since()?))
     }
 
-    /// Refuses what an account of the operator's does not give.
-    fn allow_internet(&self) -> Result<()> {
-        let annotations = Annotations::of(self.service);
-        if self.settings.refuses_internet && annotations.get(&ADDRESS_TYPE)? == "internet" {
-            return Err(Error::invalid(format_args!(
-                "setting disablePublicSLB: Services get no address of the internet here: write annotation {}: intranet",
-                ADDRESS_TYPE.name
-            )));
-        }
-        Ok(())
-    }
-
     /// The jobs that the call waits for. Those of earlier calls have to be over first, and the objects that they changed are read after that.
     ///
     /// # Errors
@@ -119,7 +107,7 @@ impl<'a> NlbCall<'a> {
     fn write(&self, live: &NlbBalancer, desired: &NlbDesired) -> Result<(), NlbStop> {
         // The list of clients stands before anything listens, and parts that nothing needs go last.
         let security = match self.is_reused(live) {
-            true => None,
+            true => Vec::new(),
             false => {
                 self.write_attributes(live)?;
                 self.write_security(live, desired)?
@@ -131,7 +119,7 @@ impl<'a> NlbCall<'a> {
         }
         self.jobs.settle(&self.region)?;
         self.remove_groups(live, &ids)?;
-        if let Some(id) = security {
+        for id in security {
             security_groups::delete(&self.region, &id)?;
         }
         self.jobs.settle(&self.region)?;
@@ -151,6 +139,10 @@ impl<'a> NlbCall<'a> {
     fn remove(&self, live: Option<&NlbBalancer>) -> Result<(), NlbStop> {
         self.jobs.settle(&self.region)?;
         if let Some(live) = live {
+            // It shows that there may be some of ours, until it is gone.
+            if !live.security_groups.is_empty() {
+                self.own_security(true)?;
+            }
             self.protect_no_more(live)?;
             match NLB.call("DeleteLoadBalancer", &self.region, &[("LoadBalancerId", &live.id)]) {
                 // The job of an earlier deletion has ended since it was read.
@@ -169,11 +161,8 @@ impl<'a> NlbCall<'a> {
         {
             self.delete_group(&group.id)?;
         }
-        for group in security_groups::tagged(&self.region, self.mark())?
-            .iter()
-            .filter(|it| self.relation(&it.tags) == TagRelation::Own)
-        {
-            security_groups::delete(&self.region, &group.id)?;
+        for id in self.own_security(!self.service.source_ranges.is_empty())? {
+            security_groups::delete(&self.region, &id)?;
         }
         self.jobs.settle(&self.region)?;
         self.wait_for_announced()
@@ -262,7 +251,9 @@ impl Backend for NlbCall<'_> {
                 NETWORKS.name
             )));
         }
-        self.allow_internet()?;
+        if Annotations::of(self.service).get(&ADDRESS_TYPE)? == "internet" {
+            self.settings.allow_internet(ADDRESS_TYPE.name)?;
+        }
         zones(self.service)?;
         if self.desired(self.service, None)?.has_instances() { Ok(()) } else { Err(LoadBalancer::without_nodes("")) }
     }

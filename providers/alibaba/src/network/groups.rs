@@ -104,7 +104,9 @@ impl NlbCall<'_> {
         if unused.is_empty() {
             return Ok(());
         }
-        let listening = if self.is_reused(live) { listeners::all(&self.region, &live.id)? } else { Vec::new() };
+        // The Service's own listeners in its own load balancer send elsewhere by now, also where a list still says otherwise.
+        let mut listening = listeners::all(&self.region, &live.id)?;
+        listening.retain(|it| self.is_reused(live) || !self.names.is_ours(&it.description));
         for group in unused {
             match listening.iter().any(|it| it.group == group.id) {
                 true => self.writer(&group.id).write_servers(&[], false)?,

@@ -14,31 +14,42 @@ use crate::load_balancer::marks::TagRelation;
 const NAME: &str = "k8s-nlb-";
 
 impl NlbCall<'_> {
-    /// Lets the load balancer be in the groups that say who comes in. Answers one of ours that is needed no more, once it has left that.
-    pub(super) fn write_security(&self, live: &NlbBalancer, desired: &NlbDesired) -> Result<Option<String>, NlbStop> {
+    /// The ids of the Service's groups. Where an empty list decides something, the credential has to have the right to see groups.
+    pub(super) fn own_security(&self, decides: bool) -> Result<Vec<String>, NlbStop> {
         let found = groups::tagged(&self.region, self.mark())?;
-        let own = found.iter().find(|it| self.relation(&it.tags) == TagRelation::Own).map(|it| it.id.clone());
-        let needed = match (desired.ranges.is_empty(), own.clone()) {
+        if decides && found.is_empty() {
+            groups::may_see(&self.region)?;
+        }
+        let own = found.into_iter().filter(|it| self.relation(&it.tags) == TagRelation::Own);
+        Ok(own.map(|it| it.id).collect())
+    }
+
+    /// Lets the load balancer be in the groups that say who comes in. Answers those of ours that are not needed, once it has left them: a list
+    /// that lagged may have let a second one be made.
+    pub(super) fn write_security(&self, live: &NlbBalancer, desired: &NlbDesired) -> Result<Vec<String>, NlbStop> {
+        let is_in = |it: &String| live.security_groups.contains(it);
+        let chosen = || desired.security_groups.iter().flatten();
+        let is_limited = live.security_groups.iter().any(|it| !chosen().any(|own| own == it));
+        let mut own = self.own_security(is_limited || !desired.ranges.is_empty())?;
+        let needed = match (desired.ranges.is_empty(), own.is_empty()) {
             (true, _) => None,
-            (false, Some(id)) => Some(id),
-            (false, None) => Some(self.make_security()?),
+            (false, true) => Some(self.make_security()?),
+            (false, false) => Some(own.swap_remove(own.iter().position(is_in).unwrap_or_default())),
         };
         if let Some(id) = &needed {
             self.write_rules(id, desired)?;
         }
-        let chosen = desired.security_groups.iter().flatten();
-        let wanted: Vec<&String> = chosen.chain(&needed).collect();
-        let is_ours = |it: &String| own.as_ref() == Some(it);
-        let is_unwanted = |it: &&String| !wanted.contains(it) && (is_ours(it) || desired.security_groups.is_some());
-        let missing: Vec<&str> =
-            wanted.iter().filter(|it| !live.security_groups.contains(it)).map(|it| it.as_str()).collect();
+        let wanted: Vec<&String> = chosen().chain(&needed).collect();
+        let is_unwanted =
+            |it: &&String| !wanted.contains(it) && (own.contains(it) || desired.security_groups.is_some());
+        let missing: Vec<&str> = wanted.iter().filter(|it| !is_in(it)).map(|it| it.as_str()).collect();
         let unwanted: Vec<&str> = live.security_groups.iter().filter(is_unwanted).map(String::as_str).collect();
         self.change_membership(live, "LoadBalancerJoinSecurityGroup", &missing)?;
         self.change_membership(live, "LoadBalancerLeaveSecurityGroup", &unwanted)?;
         if !missing.is_empty() || !unwanted.is_empty() {
             self.jobs.settle(&self.region)?;
         }
-        Ok(own.filter(|_| needed.is_none()))
+        Ok(own)
     }
 
     fn change_membership(&self, live: &NlbBalancer, action: &str, ids: &[&str]) -> Result<(), NlbStop> {

@@ -4,6 +4,7 @@ mod cloud;
 mod inherited;
 mod recorded;
 mod reused;
+mod security;
 mod settled;
 mod values;
 
@@ -47,12 +48,21 @@ fn count(played: &Played<FakeNlb>) -> usize {
     played.cloud.borrow_mut().cloud().objects().len()
 }
 
+/// One call of a deletion, and what the host keeps of its answer.
+fn delete_step(played: &Played<FakeNlb>, service: &mut LoadBalancer) -> Result<Deletion> {
+    let host = played.host.clone().at(played.cloud.borrow().now());
+    let answer = host.run(|| Alibaba::delete(service));
+    if let Ok(Deletion::Pending(it)) = &answer {
+        *service = service.clone().after(it.status.clone());
+    }
+    answer
+}
+
 /// Deletes until it is over.
 fn delete(played: &Played<FakeNlb>, service: &mut LoadBalancer) -> Deletion {
     for _ in 0..40 {
-        let host = played.host.clone().at(played.cloud.borrow().now());
-        match host.run(|| Alibaba::delete(service)) {
-            Ok(Deletion::Pending(it)) => *service = service.clone().after(it.status),
+        match delete_step(played, service) {
+            Ok(Deletion::Pending(_)) => {}
             Ok(over) => return over,
             Err(Error::Unavailable(_)) => {}
             Err(error) => panic!("{error:?}"),
@@ -118,76 +128,6 @@ fn services_of_the_class_are_served() {
     let again = played.settle(&mut service);
     assert_eq!(writes(&again), [""; 0]);
     assert!(again.len() <= 6, "{:?}", actions(&again));
-}
-
-#[test]
-fn alibaba_029_ranges_are_a_security_group() {
-    let played = Played::new(FakeNlb::default());
-    let mut service = service();
-    service.source_ranges = vec!["10.0.0.0/8".to_owned(), "192.0.2.0/24".to_owned()];
-    let sent = played.settle(&mut service);
-    let all = writes(&sent);
-    let place = |action: &str| all.iter().position(|it| *it == action).unwrap();
-    assert!(place("LoadBalancerJoinSecurityGroup") < place("CreateListener"), "{all:?}");
-    assert_eq!(only(&played, "load balancer")["SecurityGroupIds"], json!(["sg-1"]));
-    let rules = only(&played, "security group")["Rules"].clone();
-    let shown: Vec<_> = rules.as_array().unwrap().iter().map(|it| (&it["SourceCidrIp"], &it["Policy"])).collect();
-    let (accept, drop) = (&json!("accept"), &json!("drop"));
-    assert_eq!(shown, [(&json!("10.0.0.0/8"), accept), (&json!("192.0.2.0/24"), accept), (&json!("0.0.0.0/0"), drop)]);
-    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
-    service.source_ranges.pop();
-    assert_eq!(writes(&played.settle(&mut service)), ["RevokeSecurityGroup"]);
-    service.source_ranges.clear();
-    assert_eq!(writes(&played.settle(&mut service)), ["LoadBalancerLeaveSecurityGroup", "DeleteSecurityGroup"]);
-    assert_eq!(only(&played, "load balancer")["SecurityGroupIds"], json!([]));
-    service.source_ranges = vec!["2001:db8::/32".to_owned()];
-    assert!(matches!(played.call(&mut service), Err(Error::Invalid(_))), "nobody is let in whom no rule names");
-}
-
-#[test]
-fn security_groups_are_joined_once() {
-    let played = Played::new(FakeNlb { joins_late: true, ..FakeNlb::default() });
-    let mut service = LoadBalancer { source_ranges: vec!["10.0.0.0/8".to_owned()], ..service() };
-    let sent = played.settle(&mut service);
-    assert_eq!(writes(&sent).iter().filter(|it| **it == "LoadBalancerJoinSecurityGroup").count(), 1);
-    assert_eq!(only(&played, "load balancer")["SecurityGroupIds"], json!(["sg-1"]));
-}
-
-#[test]
-fn security_groups_that_are_still_in_use_are_waited_for() {
-    let played = Played::new(FakeNlb::default());
-    let mut service = LoadBalancer { source_ranges: vec!["10.0.0.0/8".to_owned()], ..service() };
-    played.settle(&mut service);
-    let waits = ("DeleteSecurityGroup", "DependencyViolation");
-    played.cloud.borrow_mut().cloud().waits_at.push(waits);
-    service.source_ranges.clear();
-    let before = played.host.sent().len();
-    for _ in 0..20 {
-        match played.call(&mut service) {
-            Ok(Progress::Pending(_)) => {}
-            Ok(Progress::Ready(_)) => break,
-            other => panic!("{other:?}"),
-        }
-    }
-    let expected = ["LoadBalancerLeaveSecurityGroup", "DeleteSecurityGroup", "DeleteSecurityGroup"];
-    assert_eq!(writes(&played.host.sent()[before..]), expected);
-    service.source_ranges = vec!["10.0.0.0/8".to_owned()];
-    played.settle(&mut service);
-    played.cloud.borrow_mut().cloud().waits_at.push(waits);
-    assert_eq!(delete(&played, &mut service), Deletion::Done);
-    assert!(played.cloud.borrow_mut().cloud().waits_at.is_empty(), "it was refused once");
-    assert_eq!(count(&played), 0);
-}
-
-#[test]
-fn rules_of_security_groups_are_read_in_pages() {
-    let played = Played::new(FakeNlb { most_rules: 2, ..FakeNlb::default() });
-    let source_ranges = (1..=5).map(|it| format!("10.{it}.0.0/16")).collect();
-    let mut service = LoadBalancer { source_ranges, ..service() };
-    played.settle(&mut service);
-    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
-    service.source_ranges.pop();
-    assert_eq!(writes(&played.settle(&mut service)), ["RevokeSecurityGroup"], "also behind the first page");
 }
 
 #[test]
@@ -475,4 +415,32 @@ fn jobs_are_asked_about_twenty_at_a_time() {
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     let states = host.run(|| crate::api::jobs::states("cn-hangzhou", &ids)).unwrap();
     assert_eq!((states.len(), host.sent().len()), (25, 2));
+}
+
+#[test]
+fn a_group_that_a_listener_by_hand_sends_to_stays_empty() {
+    let played = Played::new(FakeNlb::default());
+    let mut service = service().with_port(Port::new(Protocol::Tcp, 443, 30_443));
+    played.settle(&mut service);
+    let group = |played: &Played<FakeNlb>| {
+        let objects = played.cloud.borrow_mut().cloud().objects();
+        objects.into_iter().find(|it| it.kind == "server group" && it.name.contains("30443")).map(|it| it.body)
+    };
+    {
+        let mut shared = played.cloud.borrow_mut();
+        let cloud = shared.cloud();
+        let (id, _) = cloud.groups.all().find(|(_, it)| it.name.contains("30443")).unwrap();
+        let listener = json!({
+            "LoadBalancerId": "nlb-1", "ListenerStatus": "Running", "ListenerPort": 8443, "ListenerProtocol": "TCP",
+            "ListenerDescription": "mine", "ServerGroupId": id,
+        });
+        cloud.listeners.put("lsn-mine", "", listener, testing::FakeMoment::default());
+    }
+    service.ports.pop();
+    assert_eq!(writes(&played.settle(&mut service)), ["DeleteListener", "RemoveServersFromServerGroup"]);
+    assert_eq!(group(&played).unwrap()["Servers"], json!([]));
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
+    played.cloud.borrow_mut().cloud().listeners.remove("lsn-mine");
+    assert_eq!(writes(&played.settle(&mut service)), ["DeleteServerGroup"]);
+    assert_eq!(group(&played), None);
 }

@@ -5,7 +5,7 @@ use aerostat_sdk::{Result, SortedMap, SortedSet};
 use crate::api::{PAGE, instances, interfaces};
 
 /// Each of these instances with its primary interface while that checks source and destination; with nothing once it does not. Without those
-/// that show no such interface.
+/// that show no such interface, and those whose interface is not shown.
 pub(super) fn of(region: &str, vpc: &str, instances: &[&str]) -> Result<SortedMap<String, Option<String>>> {
     let ids: SortedSet<&str> = instances.iter().copied().collect();
     let mut known = SortedMap::new();
@@ -26,10 +26,11 @@ pub(super) fn of(region: &str, vpc: &str, instances: &[&str]) -> Result<SortedMa
     if interfaces.is_empty() {
         return Ok(known);
     }
-    let checking = interfaces::checking(region, &interfaces)?;
-    for it in &found {
-        let Some(interface) = it.interface.as_ref() else { continue };
-        known.insert(it.id.clone(), checking.contains(interface).then(|| interface.clone()));
+    // One that is not shown is unknown, and may check.
+    for own in interfaces::by_ids(region, &interfaces)? {
+        for it in found.iter().filter(|it| it.interface.as_ref() == Some(&own.id)) {
+            known.insert(it.id.clone(), own.is_checking.then(|| own.id.clone()));
+        }
     }
     Ok(known)
 }

@@ -269,8 +269,12 @@ impl TablePass {
             let NewEntry { destination, instance, .. } = entry;
             if unknown.contains(&instance) {
                 let looked = known.as_ref().map(|it| it.get(instance));
-                let without =
-                    || Error::unavailable(format_args!("instance {instance} shows no primary network interface"));
+                let without = || {
+                    Error::unavailable(format_args!(
+                        "the primary network interface of {instance} is not shown, and may drop packets of pods: no route leads there yet. If \
+                         the instance is not new, the credential needs ecs:DescribeNetworkInterfaces"
+                    ))
+                };
                 match looked.map_err(Error::clone).and_then(|it| it.ok_or_else(without)) {
                     Ok(checking) => entry.checking = checking.as_deref(),
                     Err(error) => {

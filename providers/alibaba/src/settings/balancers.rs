@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aerostat_sdk::backend::Pauses;
 use aerostat_sdk::form::{Bool, Custom, List, Span};
-use aerostat_sdk::{Result, settings};
+use aerostat_sdk::{Error, Result, settings};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -59,6 +59,20 @@ impl SlbSettings {
             adopts_by_id: settings::get(&ADOPT_BY_ID)?,
             pauses: Pauses { poll: settings::get(&POLL_INTERVAL)?, create_again: settings::get(&CREATE_AGAIN_AFTER)? },
         })
+    }
+
+    /// Refuses an address of the internet, which the annotation with this key asks for, where the operator gives Services none.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, naming the setting and the annotation.
+    pub(crate) fn allow_internet(&self, key: &str) -> Result<()> {
+        match self.refuses_internet {
+            true => Err(Error::invalid(format_args!(
+                "setting disablePublicSLB: Services get no address of the internet here: write annotation {key}: intranet"
+            ))),
+            false => Ok(()),
+        }
     }
 }
 

@@ -257,3 +257,32 @@ fn a_list_of_access_goes_with_its_last_listener() {
     assert!(writes(&played.settle(&mut service)).contains(&"DeleteAccessControlList"));
     assert_eq!(played.cloud.borrow_mut().cloud().lists.all().count(), 0);
 }
+
+#[test]
+fn ports_that_forward_have_no_list_of_access() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = annotated("protocol-port", "https:443,http:80")
+        .with_annotation(format!("{PREFIX}cert-id"), "c")
+        .with_annotation(format!("{PREFIX}forward-port"), "80:443")
+        .with_port(Port::new(Protocol::Tcp, 443, 30_443));
+    // The status of the list at port 443, and at port 80, which sends clients there.
+    let shown = |played: &Played<FakeSlb>| {
+        let live = played.cloud.borrow_mut().cloud().balancers.get("lb-1").unwrap().body.clone();
+        [443, 80].map(|port| {
+            let listener = live["Listeners"].as_array().unwrap().iter().find(|it| it["ListenerPort"] == port).unwrap();
+            listener["AclStatus"].clone()
+        })
+    };
+    let ranged = |service: &mut LoadBalancer| service.source_ranges = vec!["10.0.0.0/8".to_owned()];
+    ranged(&mut service);
+    played.settle(&mut service);
+    assert_eq!((shown(&played), lists(&played)), ([json!("on"), Value::Null], 1));
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
+    service.source_ranges.clear();
+    let expected = ["SetLoadBalancerHTTPSListenerAttribute", "DeleteAccessControlList"];
+    assert_eq!(writes(&played.settle(&mut service)), expected);
+    assert_eq!((shown(&played), lists(&played)), ([json!("off"), Value::Null], 0));
+    ranged(&mut service);
+    played.settle(&mut service);
+    assert_eq!((shown(&played), lists(&played)), ([json!("on"), Value::Null], 1));
+}

@@ -35,6 +35,8 @@ pub(super) struct FakeNlb {
     pub(super) failed: Vec<String>,
     /// The most machines of a group.
     pub(super) most_servers: usize,
+    /// Whether the credential lacks the right to see security groups: then lists of them are empty.
+    pub(super) is_blind: bool,
     /// The most rules of a page.
     pub(super) most_rules: usize,
     /// Actions that are refused once, with these codes.
@@ -59,6 +61,7 @@ impl Default for FakeNlb {
             fails: None,
             failed: Vec::new(),
             most_servers: 200,
+            is_blind: false,
             most_rules: 1_000,
             waits_at: Vec::new(),
             joins_late: false,

@@ -254,3 +254,33 @@ fn a_service_with_the_type_nlb_has_a_network_load_balancer() {
     assert_eq!(delete(&played, &mut service), Deletion::Done);
     assert_eq!(count(&played), 0);
 }
+
+/// A cloud whose operator keeps Services from the internet.
+fn closed(mut played: Played<FakeNlb>) -> Played<FakeNlb> {
+    played.host = played.host.setting("disablePublicSLB", "true");
+    played
+}
+
+#[test]
+fn no_later_annotation_opens_what_the_operator_keeps_closed() {
+    let inner = || set(set(service(), "ip-version", "DualStack"), "address-type", "intranet");
+    let (played, mut service) = (closed(Played::new(FakeNlb::default())), inner());
+    played.settle(&mut service);
+    for name in ["address-type", "ipv6-address-type"] {
+        let before = played.host.sent().len();
+        let refused = played.call(&mut set(service.clone(), name, "internet"));
+        let names = |why: &str| why.contains("disablePublicSLB") && why.contains(&format!("-{name}: intranet"));
+        assert!(matches!(&refused, Err(Error::Invalid(why)) if names(why)), "{refused:?}");
+        assert_eq!(writes(&played.host.sent()[before..]), [""; 0], "{name}");
+    }
+    let (played, mut service) = (Played::new(FakeNlb::default()), inner());
+    played.settle(&mut service);
+    let opened = ["UpdateLoadBalancerAddressTypeConfig", "EnableLoadBalancerIpv6Internet"];
+    for (name, action) in ["address-type", "ipv6-address-type"].into_iter().zip(opened) {
+        assert_eq!(written(&played, &mut service, name, &["internet"]), [[action]]);
+    }
+    // Those of before stay open, and may be closed.
+    let played = closed(played);
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
+    assert_eq!(written(&played, &mut service, "address-type", &["intranet"]), [[opened[0]]]);
+}

@@ -23,6 +23,8 @@ pub(super) struct State {
     pub(super) entries: Vec<Value>,
     /// Primary interfaces that drop packets of pods, by the number of their instance.
     pub(super) checking: Vec<usize>,
+    /// Whether the credential lacks the right to see interfaces: then lists of them are empty.
+    pub(super) is_blind: bool,
     /// Codes with which the next writes are refused, each with the action, and a part of what it is about.
     pub(super) refusals: Vec<(&'static str, &'static str, &'static str)>,
     /// The field by which refused deletions are told.
@@ -67,6 +69,7 @@ impl Network {
             machines: MACHINES,
             entries,
             checking,
+            is_blind: false,
             refusals,
             named_by,
             is_slow: false,
@@ -164,7 +167,7 @@ impl State {
                         "SourceDestCheck": self.checking.contains(number),
                     })
                 });
-                let shown: Vec<_> = shown.collect();
+                let shown: Vec<_> = shown.filter(|_| !self.is_blind).collect();
                 ok(json!({ "NetworkInterfaceSets": { "NetworkInterfaceSet": shown }, "NextToken": next }))
             }
             "ModifyNetworkInterfaceAttribute" => {

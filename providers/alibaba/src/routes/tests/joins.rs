@@ -39,6 +39,26 @@ fn alibaba_034_routes_of_1000_nodes_take_six_reads() {
 }
 
 #[test]
+fn no_route_leads_to_an_interface_that_may_not_be_seen() {
+    // One by one, and all of the VPC.
+    for count in [1, 150] {
+        let network = network(250);
+        {
+            let mut state = network.0.borrow_mut();
+            (state.checking, state.is_blind) = ((0..250).collect(), true);
+        }
+        for outcome in network.apply(&creations(count)) {
+            let why = "needs ecs:DescribeNetworkInterfaces";
+            assert!(matches!(&outcome, Err(Error::Unavailable(it)) if it.contains(why)), "{count}: {outcome:?}");
+        }
+        assert_eq!(counts(&network.sent(), ["CreateRouteEntries", "ModifyNetworkInterfaceAttribute"]), [0, 0]);
+        network.0.borrow_mut().is_blind = false;
+        assert!(is_new(&network.apply(&creations(count))[0]), "{count}");
+        assert_eq!(counts(&network.sent(), ["CreateRouteEntries"]), [1]);
+    }
+}
+
+#[test]
 fn alibaba_034_sent_entries_are_read_while_others_wait() {
     let network = network(600);
     let (mut waiting, mut passes) = (creations(600), 0);

@@ -19,9 +19,13 @@ impl FakeNlb {
 
     /// Actions on security groups.
     pub(super) fn do_with_security(&mut self, action: &str, pairs: &Pairs, moment: FakeMoment) -> Response {
+        if action == "DescribeSecurityGroups" && text(pairs, "DryRun") == "true" {
+            return if self.is_blind { refusal(403, "Forbidden.RAM") } else { refusal(400, "DryRunOperation") };
+        }
         if action == "DescribeSecurityGroups" {
             let shown: Vec<Value> = listed(&self.security, pairs, moment)
                 .into_iter()
+                .filter(|_| !self.is_blind)
                 .map(|id| {
                     let it = self.security.get(&id).unwrap();
                     json!({ "SecurityGroupId": id, "SecurityGroupName": it.name, "Tags": { "Tag": tags(&it.body) } })
