@@ -147,8 +147,8 @@ async fn a_trusted_profile_for_pods_takes_the_keys_place() {
     let said = folder.run(&cluster, &format!("kubectl apply --server-side -f deploy/deployment.yaml\n{patches}"), "");
     assert!(said.success, "{said:#?}");
     let deployments: Api<Deployment> = Api::namespaced(cluster.admin.clone(), "kube-system");
-    let sources = |it: Deployment| {
-        let volumes = it.spec.unwrap().template.spec.unwrap().volumes.unwrap();
+    let sources = |deployment: Deployment| {
+        let volumes = deployment.spec.unwrap().template.spec.unwrap().volumes.unwrap();
         volumes.into_iter().find_map(|it| it.projected?.sources).unwrap()
     };
     let patched = sources(deployments.get("aerostat").await.unwrap());

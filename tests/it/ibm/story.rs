@@ -109,8 +109,9 @@ async fn ibm_015_a_long_creation_is_one_normal_event() {
     let events: Api<Event> = Api::all(cluster.admin.clone());
     let all = events.list(&ListParams::default()).await.unwrap().items.into_iter();
     // The node may be known to be ready a moment later than the Service.
-    let about_it = all.filter(|it| {
-        it.involved_object.name.as_deref() == Some("web") && it.reason.as_deref() != Some("UnAvailableLoadBalancer")
+    let about_it = all.filter(|event| {
+        let reason = event.reason.as_deref();
+        event.involved_object.name.as_deref() == Some("web") && reason != Some("UnAvailableLoadBalancer")
     });
     let told: Vec<_> = about_it
         .map(|it| (it.type_.unwrap_or_default(), it.reason.unwrap_or_default(), it.count.unwrap_or(1)))

@@ -295,8 +295,8 @@ async fn a_crash_of_the_provider_attaches_and_detaches_nothing() {
     persistent(&cluster, "pv-1").await;
     attach(&cluster, "pv-1", "n1").await;
     let says = |key: &'static str| {
-        move |it: &VolumeAttachment| {
-            json!(it.status)[key]["message"].to_string().contains("the provider crashed over it")
+        move |attachment: &VolumeAttachment| {
+            json!(attachment.status)[key]["message"].to_string().contains("the provider crashed over it")
         }
     };
     let failed = seen(&cluster, "pv-1", says("attachError")).await;

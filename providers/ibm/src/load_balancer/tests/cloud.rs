@@ -261,8 +261,8 @@ impl FakeVpc {
             (Method::Post, ["listeners"]) => {
                 let (port, first) = (&body["port"], &body["port_min"]);
                 let port = port.as_u64().or(first.as_u64());
-                let takes = |it: &Value| {
-                    (it["port"].as_u64()..=it["port_max"].as_u64().or(it["port"].as_u64())).contains(&port)
+                let takes = |other: &Value| {
+                    (other["port"].as_u64()..=other["port_max"].as_u64().or(other["port"].as_u64())).contains(&port)
                 };
                 if live["listeners"].as_array().unwrap().iter().any(takes) {
                     return error(409, "load_balancer_listener_not_unique");
