@@ -3,12 +3,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use k8s_openapi::api::storage::v1::VolumeAttachment;
-use kube::ResourceExt as _;
 use tokio::time::Instant;
 
-use super::VolumeAttacher;
-use super::plan::VolumeTarget;
 use crate::error::SHOWN;
 use crate::volume_error::Error;
 
@@ -54,29 +50,6 @@ impl FullMachines {
     /// What was said to another credential says nothing.
     pub(super) fn clear(&mut self) {
         self.full.clear();
-    }
-}
-
-impl VolumeAttacher {
-    /// Whether the cloud is asked to attach. One that it may be at work on is asked about anyhow: it may have its room already.
-    ///
-    /// # Errors
-    ///
-    /// If the machine takes no more.
-    pub(super) fn check_room(
-        &self,
-        attachment: &VolumeAttachment,
-        target: &VolumeTarget,
-        now: Instant,
-    ) -> Result<(), Error> {
-        let (uid, node_id) = (attachment.metadata.uid.as_deref(), &target.node_id);
-        let is_new = target.volume.memo.is_none()
-            && !self.turns.lock().is_at_work(&attachment.name_any())
-            && self.unclear.lock().rest(uid, target, self.options.arrival, now).is_none();
-        match self.full.lock().why(node_id, now) {
-            Some(why) if is_new => Err(full(node_id, why)),
-            _ => Ok(()),
-        }
     }
 }
 

@@ -402,6 +402,22 @@ impl VolumeAttacher {
         Ok(AttachProgress::Over)
     }
 
+    /// Whether the cloud is asked to attach. One that it may be at work on is asked about anyhow: it may have its room already.
+    ///
+    /// # Errors
+    ///
+    /// If the machine takes no more.
+    fn check_room(&self, attachment: &VolumeAttachment, target: &VolumeTarget, now: Instant) -> Result<(), Error> {
+        let (uid, node_id) = (attachment.metadata.uid.as_deref(), &target.node_id);
+        let is_new = target.volume.memo.is_none()
+            && !self.turns.lock().is_at_work(&attachment.name_any())
+            && self.unclear.lock().rest(uid, target, self.options.arrival, now).is_none();
+        match self.full.lock().why(node_id, now) {
+            Some(why) if is_new => Err(full(node_id, why)),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether it is this attachment's turn on its volume and its machine.
     fn enter(&self, attachment: &VolumeAttachment, target: &VolumeTarget, goes: bool) -> bool {
         let machine =
