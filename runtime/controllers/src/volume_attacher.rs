@@ -10,7 +10,7 @@
 //! While the cloud is at work on many, one list of volumes says which are worth a question (`volume_lists`). Now and then it says which of those that
 //! are attached seem to have left their machines, and are looked at (`lost`).
 //!
-//! What the cloud has said of a full machine counts for all that are to come to it (`full`), and what fails is told on the claim (`told`).
+//! The cloud's word that a machine is full counts for every attachment to it (`full`); events on the claim tell of failures (`told`).
 //!
 //! The vendor's own attacher must not run beside it: what it does is noticed (`hand`), and everything waits then.
 //!

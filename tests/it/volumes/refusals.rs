@@ -62,7 +62,7 @@ async fn a_claim_of_a_refused_class_gets_its_volume_once_it_is_right() {
     assert_eq!(cloud.abandoned(), [""; 0], "nothing was begun");
 }
 
-/// Somebody has deleted it before the claim came, and makes it again.
+/// The class is deleted before the claim comes, and made again later.
 #[tokio::test]
 async fn a_claim_of_a_deleted_class_waits_until_it_is_back() {
     let cluster = cluster().await;

@@ -47,7 +47,7 @@ impl FullMachines {
         self.full.get(node_id).filter(|it| counts(it.asked, now)).map(|it| it.why.as_str())
     }
 
-    /// What was said to another credential says nothing.
+    /// Forgets all machines: another credential may get other answers.
     pub(super) fn clear(&mut self) {
         self.full.clear();
     }

@@ -13,7 +13,7 @@ const REST_OF_MANY: Duration = Duration::from_secs(5);
 const FEW: usize = 10;
 /// How long an object waits for the list before it is asked about all the same: of one that has failed, a list shows nothing.
 const WAIT: Duration = Duration::from_secs(30);
-/// Of many one is asked about in so long, so that they and the list together are fewer requests than one in three seconds.
+/// The time in which one of many objects is asked about: such questions and the pages of the list together stay below one request in three seconds.
 const WAIT_FOR_EACH: Duration = Duration::from_secs(9);
 /// No object waits longer, however many there are.
 const LONGEST_WAIT: Duration = Duration::from_mins(30);
