@@ -14,12 +14,17 @@ CLOUDS := alibaba aws azure digitalocean gcp hetzner ibm openstack
 
 # For the demo alone: etcd and kube-apiserver, and kubectl for whoever looks around. An existing cluster has its own.
 DEMO_PROGRAMS := etcd kube-apiserver $(if $(filter-out 0,$(KEEP)),kubectl)
+# The cloud's module, that of its disks where it has one, and two that show an attack and another version.
+DISKS_aws := aws-ebs
+DISKS_gcp := gcp-pd
+DISKS_openstack := openstack-cinder
+DEMO_GUESTS := $(or $(CLOUD),digitalocean) $(DISKS_$(CLOUD)) hostile versioned
 DEMO_CLUSTER := $(if $(CLUSTER),,$(if $(filter-out 0,$(POD)),control-plane,demo-control-plane))
 
 .PHONY: demo
 demo: known-cloud preflight $(DEMO_CLUSTER) $(if $(filter aws,$(CLOUD)),moto) $(if $(filter-out 0,$(POD)),registries helm machine) ## Show the main job: nodes, a load balancer, a disk that moves, a dead machine, a refused attack, another module. CLOUD=hetzner, aws, gcp or openstack shows that cloud, and routes; alibaba or azure that cloud without the disk; ibm without both. KEEP=1 stays up. CLUSTER=KUBECONFIG plays in a part of that cluster, which goes afterwards. POD=1 shows aerostat in Pods, as test-pod does.
 	@printf '\n==> Building aerostat, the providers and the demo (minutes at the first time)\n'
-	@$(CARGO) build --locked -p aerostat -p tests --bin aerostat --bin demo
+	@AEROSTAT_GUESTS='$(DEMO_GUESTS)' $(CARGO) build --locked -p aerostat -p tests --bin aerostat --bin demo
 	@exec target/debug/demo
 
 .PHONY: demo-control-plane

@@ -1,5 +1,5 @@
-//! Builds every guest (providers, guests of the tests, the SDK's example) as a release has it, so that `cargo test` needs no step
-//! before it.
+//! Builds every guest (providers, guests of the tests, the SDK's examples) as a release has it, so that `cargo test` needs no step
+//! before it. `make demo` names the few that it plays in `AEROSTAT_GUESTS`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,10 @@ const TARGET: &str = "wasm32-wasip2";
 
 /// The examples of the SDK that are guests.
 const EXAMPLES: [&str; 2] = ["acme", "acme_async"];
+
+/// The variable with the names of the guests to build, between spaces, where those are not all. The paths of the others stay, and
+/// lead to what an earlier build has left, or nowhere.
+const CHOSEN: &str = "AEROSTAT_GUESTS";
 
 /// The inputs that decide how a guest comes out, from the workspace's folder.
 const SOURCES: [&str; 7] = [".cargo", "Cargo.lock", "Cargo.toml", "guest-sdk", "providers", "tests/guests", "wit"];
@@ -23,13 +27,22 @@ fn main() {
     for source in SOURCES {
         println!("cargo::rerun-if-changed={}", root.join(source).display());
     }
+    println!("cargo::rerun-if-env-changed={CHOSEN}");
     check_target();
 
     let mut guests = crates_in(&root.join("providers"));
     guests.extend(crates_in(&root.join("tests/guests")));
     // A folder of its own: the outer cargo holds the lock of the usual one until we are done.
     let target_dir = root.join("target/guests");
-    build(root, &target_dir, &guests);
+    let chosen = read(CHOSEN).map(|it| it.to_string_lossy().into_owned());
+    let chosen: Option<Vec<_>> = chosen.as_ref().map(|it| it.split_whitespace().collect());
+    let is_built = |guest: &str| chosen.as_ref().is_none_or(|it| it.contains(&guest));
+    build(
+        root,
+        &target_dir,
+        guests.iter().map(String::as_str).filter(|it| is_built(it)),
+        EXAMPLES.into_iter().filter(|it| is_built(it)),
+    );
 
     let built = target_dir.join(TARGET).join("guest");
     let stripped = target_dir.join("stripped");
@@ -38,7 +51,11 @@ fn main() {
     let of_crates = guests.iter().map(|it| (it.as_str(), built.join(format!("{}.wasm", it.replace('-', "_")))));
     let of_examples = EXAMPLES.map(|it| (it, built.join(format!("examples/{it}.wasm"))));
     for (guest, path) in of_crates.chain(of_examples) {
-        export(guest, &strip(&path, &stripped.join(format!("{guest}.wasm"))));
+        let released = stripped.join(format!("{guest}.wasm"));
+        if is_built(guest) {
+            strip(&path, &released);
+        }
+        export(guest, &released);
     }
     println!("cargo::rustc-env=GUEST_FLAGS={}", flags(root).to_string_lossy());
 }
@@ -69,20 +86,22 @@ fn crates_in(folder: &Path) -> Vec<String> {
     crates
 }
 
-fn build(root: &Path, target_dir: &Path, guests: &[String]) {
+fn build<'a>(
+    root: &Path,
+    target_dir: &Path,
+    guests: impl Iterator<Item = &'a str>,
+    examples: impl Iterator<Item = &'a str>,
+) {
     let mut cargo = Command::new(told("CARGO"));
     cargo
         .current_dir(root)
         .args(["build", "--locked", "--profile", "guest"])
         .args(["--target", TARGET, "--lib"])
-        .args(EXAMPLES.iter().flat_map(|it| ["--example", it]))
+        .args(examples.flat_map(|it| ["--package", "aerostat-sdk", "--example", it]))
+        .args(guests.flat_map(|it| ["--package", it]))
         .arg("--target-dir")
         .arg(target_dir)
-        .args(["--package", "aerostat-sdk"])
         .stdin(Stdio::null());
-    for guest in guests {
-        cargo.args(["--package", guest]);
-    }
     for name in OUTER {
         cargo.env_remove(name);
     }
@@ -110,13 +129,12 @@ fn flags(root: &Path) -> OsString {
 }
 
 /// Writes a built guest as `make release` would ship it. Bytes that are there already stay untouched, for tests that run.
-fn strip(built: &Path, stripped: &Path) -> PathBuf {
+fn strip(built: &Path, stripped: &Path) {
     let bytes = fs::read(built).unwrap_or_else(|error| panic!("cargo did not build {}: {error}", built.display()));
     let bytes = strip_module::stripped(&bytes).unwrap_or_else(|error| panic!("{}: {error:#}", built.display()));
     if fs::read(stripped).ok().as_ref() != Some(&bytes) {
         fs::write(stripped, bytes).unwrap_or_else(|error| panic!("cannot write {}: {error}", stripped.display()));
     }
-    stripped.to_owned()
 }
 
 /// Gives the path of a guest to `src/guests.rs`.
