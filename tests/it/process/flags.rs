@@ -106,6 +106,18 @@ const SUITES: &str = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH
 /// The command lines of vendors' own example manifests, behind the program's name.
 const MANIFESTS: &[(&str, &str)] = &[
     (
+        "alicloud",
+        "--allow-untagged-cloud=true --leader-elect=true --cloud-provider=alicloud --allocate-node-cidrs=true \
+         --cluster-cidr=172.20.0.0/16 --use-service-account-credentials=true --route-reconciliation-period=30s --v=5",
+    ),
+    (
+        "ibm",
+        "--authentication-skip-lookup --bind-address=127.0.0.1 --use-service-account-credentials=true \
+         --configure-cloud-routes=false --cloud-provider=ibm --profiling=false --leader-elect=true \
+         --leader-elect-lease-duration=137s --leader-elect-renew-deadline=107s --leader-elect-retry-period=26s \
+         --tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_CHACHA20_POLY1305_SHA256",
+    ),
+    (
         "azure",
         "--allocate-node-cidrs=true --cloud-provider=azure --cluster-cidr=10.244.0.0/16 \
          --cluster-name=prod --configure-cloud-routes=false --controllers=*,-cloud-node \
