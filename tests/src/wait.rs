@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 /// How long a condition may take on a busy machine before the test fails.
 pub const DEADLINE: Duration = Duration::from_secs(30);
 
-const PAUSE: Duration = Duration::from_millis(20);
+/// The pause after the first question, and the longest one: what takes long is asked about less often, since
+/// each question costs the API server that works at the answer.
+const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(100)];
 
 /// Asks until there is an answer, and gives it.
 ///
@@ -34,6 +36,7 @@ pub async fn until_after<T>(pause: Duration, what: &str, probe: impl AsyncFnMut(
 /// Asks until there is an answer, or until the time is over.
 pub async fn within<T>(time: Duration, mut probe: impl AsyncFnMut() -> Option<T>) -> Option<T> {
     let deadline = Instant::now() + time;
+    let [mut pause, longest] = PAUSES;
     loop {
         if let Some(answer) = probe().await {
             return Some(answer);
@@ -41,6 +44,7 @@ pub async fn within<T>(time: Duration, mut probe: impl AsyncFnMut() -> Option<T>
         if Instant::now() > deadline {
             return None;
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(pause).await;
+        pause = longest.min(pause.mul_f64(1.5));
     }
 }
