@@ -1,11 +1,16 @@
 """Moto's server with AWS's rules (aws/), checks of every request and answer (aws/checks.py), and orders of tests (aws/control.py).
 
-usage: server.py HOST PORT
+usage: server.py
+A line of standard input starts a server or ends it, and is answered with the server's process id:
+start HOST PORT LOGFILE, end PID, their words parted by tabs. Each server is forked: to import moto takes longer than most tests need it.
+All of them end with standard input.
 """
 
 import email.utils
 import io
 import json
+import os
+import signal
 import sys
 import threading
 import traceback
@@ -14,6 +19,7 @@ from xml.sax.saxutils import escape
 
 import aws
 from aws import checks, control, sessions, world
+from moto.moto_api._internal import mock_random
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import run_simple
 
@@ -100,5 +106,39 @@ def refusal(service, code, message, status):
     return f"{status} ", [("content-type", "text/xml;charset=UTF-8")], text.encode()
 
 
+def serve(host, port, log):
+    """Serves in this process, which was forked for it."""
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for output in 1, 2:
+        os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), output)
+    # No two servers give the same ids.
+    mock_random.seed()
+    run_simple(host, int(port), Server(), threaded=True, request_handler=MotoRequestHandler)
+
+
+def main():
+    servers = set()
+    for line in sys.stdin:
+        order, *words = line.rstrip("\n").split("\t")
+        if order == "start":
+            server = os.fork()
+            if not server:
+                serve(*words)
+                return
+            servers.add(server)
+        else:
+            server = int(words[0])
+            servers.remove(server)
+            end(server)
+        print(server, flush=True)
+    for server in servers:
+        end(server)
+
+
+def end(server):
+    os.kill(server, signal.SIGTERM)
+    os.waitpid(server, 0)
+
+
 if __name__ == "__main__":
-    run_simple(sys.argv[1], int(sys.argv[2]), Server(), threaded=True, request_handler=MotoRequestHandler)
+    main()

@@ -4,9 +4,10 @@
 //! moto does not. What stands before it is [`crate::clouds::aws`].
 
 mod line;
+mod python;
+mod server;
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -18,11 +19,13 @@ use tokio::process::Command;
 use tokio::time::sleep;
 
 use crate::folder::Folder;
-use crate::loopback::{Program, free_address};
+use crate::loopback::free_address;
 use crate::wait;
 
 use self::line::Line;
 pub(crate) use self::line::Said;
+use self::python::{environment, python};
+use self::server::Server;
 
 /// The region of everything that is set up here.
 pub const REGION: &str = "us-east-1";
@@ -87,8 +90,8 @@ impl Call {
 /// The server, on loopback, without TLS: the tests' proxy stands before it. Every request has to be signed with a key that it knows, and
 /// allowed by the policy of the user with this key.
 pub struct Moto {
-    // First: the program ends before its folder goes.
-    _program: Program,
+    // First: the server ends before its folder goes.
+    _server: Server,
     line: Line,
     folder: Folder,
     administrator: AccessKey,
@@ -103,12 +106,10 @@ impl Moto {
     pub async fn start() -> Self {
         let (folder, address) = (Folder::new(), free_address());
         let (host, port) = address.split_once(':').expect("an address has a port");
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("moto/server.py").display().to_string();
-        let arguments = [script, host.to_owned(), port.to_owned()];
-        let program = Program::start(&python(), &arguments, &environment(), Some(&folder.path("moto.log")));
+        let server = Server::start(host, port, &folder.path("moto.log"));
         // Nobody asks with this key: an order needs none.
         let nobody = AccessKey { id: String::new(), secret: String::new() };
-        let mut moto = Self { _program: program, line: Line::new(&address), folder, administrator: nobody };
+        let mut moto = Self { _server: server, line: Line::new(&address), folder, administrator: nobody };
         moto.answers().await;
         moto.administrator = moto.user("administrator", &["*"]);
         moto.order("requireSignatures", &json!({}));
@@ -240,24 +241,4 @@ impl Moto {
         let log = std::fs::read(self.folder.path("moto.log")).unwrap_or_default();
         String::from_utf8_lossy(&log[log.len().saturating_sub(3_000)..]).into_owned()
     }
-}
-
-/// The Python of the virtual environment.
-fn python() -> PathBuf {
-    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/moto/bin/python");
-    assert!(python.is_file(), "there is no {}. Next step: make moto", python.display());
-    python
-}
-
-/// The variables that keep whatever is configured on this machine away from the server and from the SDK.
-fn environment() -> [(&'static str, &'static OsStr); 6] {
-    let none = OsStr::new("/dev/null");
-    [
-        ("AWS_CONFIG_FILE", none),
-        ("AWS_SHARED_CREDENTIALS_FILE", none),
-        ("AWS_EC2_METADATA_DISABLED", OsStr::new("true")),
-        ("NO_PROXY", OsStr::new("127.0.0.1")),
-        ("no_proxy", OsStr::new("127.0.0.1")),
-        ("PYTHONDONTWRITEBYTECODE", OsStr::new("1")),
-    ]
 }
