@@ -53,6 +53,8 @@ impl Process {
             .arg(&server.program)
             .args(&server.arguments)
             .current_dir(server.folder)
+            // All are programs of Go. With more memory between two collections an API server starts with a fifth less of a processor.
+            .env("GOGC", "400")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             // A Ctrl-C in the terminal is for us; the guard hears of it when we are gone.
