@@ -6,7 +6,9 @@ use std::sync::Arc;
 use sha256::Digest;
 use tokio::sync::Mutex;
 use wasmtime::component::Component;
-use wasmtime::{Config, Engine, ModuleVersionStrategy, OptLevel, Strategy, WasmBacktraceDetails, WasmFeatures};
+use wasmtime::{
+    Config, Engine, ModuleVersionStrategy, OptLevel, RegallocAlgorithm, Strategy, WasmBacktraceDetails, WasmFeatures,
+};
 
 use crate::compile_limits::CompileLimits;
 use crate::error::LoadError;
@@ -52,7 +54,25 @@ impl Sandbox {
     ///
     /// If this machine cannot run WebAssembly, or gives no thread.
     pub fn new(memory: usize) -> Result<Self, LoadError> {
-        let engine = config(memory).and_then(|it| Engine::new(&it)).map_err(LoadError::Engine)?;
+        Self::with(memory, config(memory))
+    }
+
+    /// As [`new`](Self::new), and makes the machine code that a released program makes, in this process alone: for tests, whose
+    /// build is one for developers.
+    ///
+    /// # Errors
+    ///
+    /// If this machine cannot run WebAssembly, or gives no thread.
+    pub fn as_released(memory: usize) -> Result<Self, LoadError> {
+        let mut released = config(memory);
+        if let Ok(config) = &mut released {
+            config.cranelift_opt_level(RELEASED.0).cranelift_regalloc_algorithm(RELEASED.1);
+        }
+        Self::with(memory, released)
+    }
+
+    fn with(memory: usize, config: wasmtime::Result<Config>) -> Result<Self, LoadError> {
+        let engine = config.and_then(|it| Engine::new(&it)).map_err(LoadError::Engine)?;
         let ticked = engine.clone();
         let ticker = Ticker::start(move || ticked.increment_epoch()).map_err(|it| LoadError::Engine(it.into()))?;
         let compile_limits = CompileLimits::default();
@@ -110,12 +130,21 @@ impl Sandbox {
     }
 }
 
+/// How a released program compiles a module.
+const RELEASED: (OptLevel, RegallocAlgorithm) = (OptLevel::Speed, RegallocAlgorithm::Backtracking);
+
+/// How a build for developers does, as rustc does it: in half the time, to code that is slower and half as large again. Tests
+/// start such a program a thousand times.
+const DEVELOPED: (OptLevel, RegallocAlgorithm) = (OptLevel::None, RegallocAlgorithm::SinglePass);
+
 /// The config with which a provider is compiled and run: both have to be the same.
 pub(crate) fn config(memory: usize) -> wasmtime::Result<Config> {
+    let effort = if cfg!(debug_assertions) { DEVELOPED } else { RELEASED };
     let mut config = Config::new();
     config
         .strategy(Strategy::Cranelift)
-        .cranelift_opt_level(OptLevel::Speed)
+        .cranelift_opt_level(effort.0)
+        .cranelift_regalloc_algorithm(effort.1)
         .epoch_interruption(true)
         .concurrency_support(false)
         .wasm_features(OFF, false)

@@ -115,7 +115,7 @@ pub(crate) fn any() -> Demands {
 /// One sandbox for all tests: what it costs is the ticking thread.
 fn sandbox() -> &'static Sandbox {
     static SANDBOX: OnceLock<Sandbox> = OnceLock::new();
-    SANDBOX.get_or_init(|| Sandbox::new(CallLimits::default().memory).unwrap().keeping_modules())
+    SANDBOX.get_or_init(|| Sandbox::as_released(CallLimits::default().memory).unwrap().keeping_modules())
 }
 
 struct Held(Vec<u8>);

@@ -62,7 +62,7 @@ fn shared(memory: usize) -> Result<Sandbox, LoadError> {
     static SANDBOXES: Mutex<BTreeMap<usize, Sandbox>> = Mutex::new(BTreeMap::new());
     match SANDBOXES.lock().unwrap().entry(memory) {
         Entry::Occupied(found) => Ok(found.get().clone()),
-        Entry::Vacant(place) => Ok(place.insert(Sandbox::new(memory)?.keeping_modules()).clone()),
+        Entry::Vacant(place) => Ok(place.insert(Sandbox::as_released(memory)?.keeping_modules()).clone()),
     }
 }
 

@@ -22,7 +22,7 @@ const PODS: &str = "10.244.0.0/16";
 
 /// One engine for the process, as in the binary, which compiles each module once.
 pub static SANDBOX: LazyLock<Sandbox> =
-    LazyLock::new(|| Sandbox::new(64 << 20).expect("the engine can be made").keeping_modules());
+    LazyLock::new(|| Sandbox::as_released(64 << 20).expect("the engine can be made").keeping_modules());
 
 /// A file with a secret, which goes away with the test.
 #[derive(Debug)]
