@@ -115,7 +115,10 @@ const MANIFESTS: &[(&str, &str)] = &[
         "--authentication-skip-lookup --bind-address=127.0.0.1 --use-service-account-credentials=true \
          --configure-cloud-routes=false --cloud-provider=ibm --profiling=false --leader-elect=true \
          --leader-elect-lease-duration=137s --leader-elect-renew-deadline=107s --leader-elect-retry-period=26s \
-         --tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_CHACHA20_POLY1305_SHA256",
+         --tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,\
+         TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,\
+         TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,\
+         TLS_AES_128_GCM_SHA256,TLS_CHACHA20_POLY1305_SHA256",
     ),
     (
         "azure",
