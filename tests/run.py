@@ -3,7 +3,7 @@
 simulated cloud. `cargo test` would run one after the other.
 
 In a program that mostly waits as many tests run side by side as it has control planes (`POOL` of
-`tests/src/control_plane/cluster.rs`), in the others half as many.
+`tests/src/control_plane/cluster.rs`), in the others one less.
 
 What a program printed is shown when it has ended. At the end each that took a second has a line with its seconds, and the CPU
 seconds of itself and of its children that have ended; then come the slowest ten tests, and those that failed with their panics.
@@ -30,8 +30,7 @@ FIRST = [
     "whole", "aws", "process", "azure", "deploy", "conformance", "openstack", "gcp", "ibm", "golden", "volumes", "modules", "alibaba",
     "provider", "services", "routes", "newcomer",
 ]
-# Their tests start the binary again and again, and each start compiles a module: more of them side by side than there are
-# processors would only take each other's time.
+# Their tests start the binary again and again, and each start compiles a module.
 BUSY = {"whole", "process", "aws", "modules"}
 # make test-pod and make test-openstack run them.
 LEFT_OUT = {"real_openstack"} if os.environ.get("MACHINES") else {"pod", "real_openstack"}
@@ -78,7 +77,7 @@ def run(name, command, folder):
     log.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with log.open("wb") as output:
-        threads = os.environ.get("RUST_TEST_THREADS") or ("2" if name in BUSY else "4")
+        threads = os.environ.get("RUST_TEST_THREADS") or ("3" if name in BUSY else "4")
         environment = {**os.environ, "RUST_TEST_THREADS": threads}
         if TIMES[0] in command:
             # Not for cargo: with either of them it compiles everything once more.
