@@ -36,6 +36,12 @@ fn main() {
     let target_dir = root.join("target/guests");
     let chosen = read(CHOSEN).map(|it| it.to_string_lossy().into_owned());
     let chosen: Option<Vec<_>> = chosen.as_ref().map(|it| it.split_whitespace().collect());
+    for name in chosen.iter().flatten() {
+        assert!(
+            guests.iter().any(|it| it == name) || EXAMPLES.contains(name),
+            "{CHOSEN} names {name}, and there is no such guest"
+        );
+    }
     let is_built = |guest: &str| chosen.as_ref().is_none_or(|it| it.contains(&guest));
     build(
         root,

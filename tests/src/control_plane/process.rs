@@ -53,7 +53,7 @@ impl Process {
             .arg(&server.program)
             .args(&server.arguments)
             .current_dir(server.folder)
-            // All are programs of Go. With more memory between two collections an API server starts with a fifth less of a processor.
+            // For programs of Go, which all servers are: collecting garbage less often, an API server takes a fifth less CPU time to start.
             .env("GOGC", "400")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
